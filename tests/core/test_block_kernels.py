@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from polyak import _core
-from polyak.learn.bank.merging import SUMS
+from polyak.learn.bank.settings import SUMS
 from polyak.learn.newton.block.algebra import times
-from polyak.learn.newton.progressive import progressive_sums
+from polyak.learn.newton.objective import Objective
+from polyak.learn.newton.scoring import progressive_sums
 from polyak.losses import get_loss
 
 
@@ -93,9 +94,8 @@ def test_what_scores_add_up_to(kernels):
     weights = rng.uniform(size=150)
     cap, share = rng.uniform(1.0, 40.0, size=150), rng.uniform(size=150)
     limits = np.column_stack([cap, share])
-    sums = progressive_sums(
-        "log_loss", scores[:, :, None], targets[:, None], weights, limits, one_vs_rest=False
-    )
+    own = (scores[:, :, None], targets[:, None], weights, limits)
+    sums = progressive_sums(Objective("log_loss"), *own)
     losses = get_loss("log_loss").value(scores, targets[:, None])
     wrong = (scores > 0) != (targets > 0)[:, None]
     within = np.minimum(losses, cap[:, None])

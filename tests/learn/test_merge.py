@@ -10,6 +10,7 @@ import pytest
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
+from polyak.learn.bank.merging import merge_banks
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.schedules import Polynomial
@@ -65,14 +66,14 @@ class TestBanks:
     def test_any_tree_gives_the_same(self, averaging: Averaging, begin: int) -> None:
         base, (a, b, c, d) = self.parts(averaging, begin)
         flat, left = copy.deepcopy(a), copy.deepcopy(a)
-        flat.merge([b, c, d], base)
+        merge_banks(flat, [b, c, d], base)
         for other in (b, c, d):
-            left.merge([other], base)
+            merge_banks(left, [other], base)
         right = copy.deepcopy(c)
-        right.merge([d], base)
+        merge_banks(right, [d], base)
         pair = copy.deepcopy(a)
-        pair.merge([b], base)
-        pair.merge([right], base)
+        merge_banks(pair, [b], base)
+        merge_banks(pair, [right], base)
         assert flat.clock == begin + 2400
         same_banks(left, flat, 1e-9)
         same_banks(pair, flat, 1e-9)
@@ -81,7 +82,7 @@ class TestBanks:
     def test_of_one_alone_is_that_one(self, averaging: Averaging) -> None:
         base, (a, *_) = self.parts(averaging, 900)
         merged = copy.deepcopy(a)
-        merged.merge([copy.deepcopy(base)], base)
+        merge_banks(merged, [copy.deepcopy(base)], base)
         same_banks(merged, a, 1e-9)
         merged.learn(*rows(300, 5))
         a.learn(*rows(300, 5))
@@ -102,7 +103,7 @@ class TestBanks:
                 part.learn(X, y)
                 iterates.append(part.last_coef[0].copy())
             parts.append(part)
-        parts[0].merge(parts[1:], base)
+        merge_banks(parts[0], parts[1:], base)
         np.testing.assert_allclose(parts[0].coef[0], np.mean(iterates, axis=0), rtol=1e-10)
 
     def test_single_precision_loses_little(self) -> None:
@@ -114,7 +115,7 @@ class TestBanks:
             parts = [copy.deepcopy(base) for _ in range(8)]
             for seed, part in enumerate(parts):
                 part.learn(*rows(500, seed))
-            parts[0].merge(parts[1:], base)
+            merge_banks(parts[0], parts[1:], base)
             merged[dtype] = parts[0]
         for name in ("last_coef", "coef"):
             some, others = (getattr(merged[dtype], name) for dtype in merged)
@@ -123,7 +124,7 @@ class TestBanks:
     def test_the_base_is_of_the_same_kind(self) -> None:
         _, (a, b, *_) = self.parts(Averaging(0), 10)
         with pytest.raises(ValueError, match="same models and settings"):
-            a.merge([b], bank(Averaging(0), precondition=1.0))
+            merge_banks(a, [b], bank(Averaging(0), precondition=1.0))
 
 
 class TestHistograms:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from polyak.model.features import Hashing
-from polyak.storage.shapes import many, word
+from polyak.storage.records import many, word
 
 if TYPE_CHECKING:
     from polyak.data.stream import Stream

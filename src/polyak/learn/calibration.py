@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.loss_scales import best_constants, with_scales
-from polyak.learn.newton.sparse.asking import is_sparse, sparsity_of
 from polyak.learn.race import Race
 from polyak.learn.race.lanes import LANES
 from polyak.learn.race.lanes.protocol import Problem
@@ -164,7 +163,7 @@ def calibrated(
         loss = with_scales(loss, rows, goals)
         recipe = replace(recipe, loss=loss.text_with_scales)
         # Proximal steps are of bounded length, so they begin where the targets are.
-        if (loss.starts_at_constant or is_sparse(recipe)) and recipe.fit_intercept:
+        if (loss.starts_at_constant or recipe.is_sparse) and recipe.fit_intercept:
             begin_at = best_constants(loss, goals, weights)
     several = classes is not None and len(classes) > 2
     if not several:  # labels have nothing to do with each other
@@ -207,10 +206,10 @@ def _path(
     recipe: Recipe, loss: Loss, sample: TrainingRows, classes: NDArray[Any] | None
 ) -> list[float]:
     """Return the penalties to try where weights are to be zero and ``alpha`` is not given."""
-    sparsity = sparsity_of(recipe)
+    sparsity = recipe.sparsity()
     if sparsity is None or sparsity.in_rows or recipe.alpha != "auto":
         return []
-    from polyak.learn.newton.sparse.path import penalties_to_try
+    from polyak.learn.newton.path import penalties_to_try
 
     return penalties_to_try(
         loss,

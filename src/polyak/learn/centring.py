@@ -90,38 +90,33 @@ class Centre:
         return cls(features[matter], means[matter])
 
     def shifted(self, rows: Rows, order: NDArray[np.int64] | None = None, threads: int = 1) -> Rows:
-        """Return a copy of rows, or of some in an order, with these features shifted."""
-        if len(self) and not isinstance(rows, SparseRows) and self.features[-1] < rows.shape[1]:
-            return self._at_once(rows, order, threads)
-        rows = rows if order is None else take_rows(rows, order)
+        """Return a copy of rows, or of some in an order, with these features shifted.
+
+        Dense rows are taken and shifted in one pass of the core.
+        """
+        if not len(self) or isinstance(rows, SparseRows):
+            rows = rows if order is None else take_rows(rows, order)
         if not len(self):
             return rows
         width = max(rows.shape[1], int(self.features[-1]) + 1)
         if isinstance(rows, SparseRows):
             moved = _core.shift_rows(core_rows(rows), self.features, self.means)
             return SparseRows(*moved, width)
-        wide = np.zeros((len(rows), width), rows.dtype)
-        wide[:, : rows.shape[1]] = rows
-        wide[:, self.features] = (wide[:, self.features] - self.means).astype(rows.dtype)
-        return wide
-
-    def _at_once(
-        self, rows: NDArray[Any], order: NDArray[np.int64] | None, threads: int
-    ) -> NDArray[Any]:
-        """Take dense rows and shift them in one pass of the core."""
-        width = rows.shape[1]
-        moved = np.empty((len(rows) if order is None else len(order), width), rows.dtype)
+        if width > rows.shape[1]:
+            rows = np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+        dense, count = rows, len(rows) if order is None else len(order)
+        shifted = np.empty((count, width), rows.dtype)
         means = np.zeros(width)
         means[self.features] = self.means
         units = np.arange(width), means, np.ones(width)
 
         def fill(some: slice) -> None:
-            taken, which = (rows[some], None) if order is None else (rows, order[some])
-            _core.fill_standard(core_rows(taken), which, *units, moved[some])
+            taken, which = (dense[some], None) if order is None else (dense, order[some])
+            _core.fill_standard(core_rows(taken), which, *units, shifted[some])
 
-        ends = [len(moved) * part // threads for part in range(threads + 1)]
+        ends = [len(shifted) * part // threads for part in range(threads + 1)]
         on_threads(fill, [slice(*span) for span in pairwise(ends) if span[0] < span[1]], threads)
-        return moved
+        return shifted
 
     def undone(self, coef: NDArray[Any], intercept: Floats) -> Floats:
         """Return the intercepts for rows that are not shifted; ``coef`` has a row per model."""

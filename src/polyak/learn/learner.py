@@ -18,7 +18,6 @@ from polyak.errors import DataError, RowError
 from polyak.learn.calibration import Calibration, calibrated
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
-from polyak.learn.race.storing import merge_races, race_from_state, race_state
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import mean, model_of, recent, training_report
 from polyak.learn.schedules import CALIBRATION_ROWS
@@ -202,10 +201,8 @@ class Learner:
         """Return what was found and its losses on rows not yet learned."""
         if self.race is None:
             raise DataError("there is nothing to report before the first rows are learned")
-        leader = self.race.leader()
-        found = self.recipe_found
         return training_report(
-            self.race, found, leader, leader.sigmoids(), self.calibration.moments
+            self.race, self.recipe_found, self.race.leader(), self.calibration.moments
         )
 
     @property
@@ -254,7 +251,7 @@ class Learner:
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
-            page["race"], arrays = race_state(self.race)
+            page["race"], arrays = self.race.state()
         for one in (self.calibration, self._first, self.watch):
             more, rows = ({}, {}) if one is None else one.state()
             page, arrays = page | more, arrays | rows
@@ -276,7 +273,7 @@ class Learner:
         learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
-            learner.race = race_from_state(own, learner.recipe_found, learner.n_features)
+            learner.race = Race.from_state(own, learner.recipe_found, learner.n_features)
             learner._check_race(own)
         learner.classes_may_join = stored.flag("classes_may_join")
         learner._first = FirstRows.from_state(stored, learner.outputs)
@@ -326,11 +323,8 @@ class Learner:
                 self.classes, self.classes_may_join = first.classes, first.classes_may_join
                 self.race, self.calibration = copy.deepcopy(first.race), first.calibration
             assert self.race is not None
-            merge_races(
-                self.race,
-                [other.race for other in started[1:] if other.race is not None],
-                None if base is None else base.race,
-            )
+            races = [other.race for other in started[1:] if other.race is not None]
+            self.race.merge(races, None if base is None else base.race)
         for part in kept:
             self.learn(part.rows, part.targets, part.weights)
 

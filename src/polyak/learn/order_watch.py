@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.race import Race
+from polyak.learn.race import Leader, Race
 from polyak.learn.race.history import measure
-from polyak.learn.race.leader import Leader
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import encode
 from polyak.learn.training_rows import FirstRows, TrainingRows
@@ -111,7 +110,7 @@ class OrderWatch:
             goals = np.where(goals[:, None] == np.arange(race.problem.outputs), 1.0, -1.0)
         with np.errstate(all="ignore"):  # what has overflowed is noticed elsewhere
             if race.scores_true_class:
-                odds = odds_of_softmax(scores) if leader.softmax else normalised_odds(scores)
+                odds = odds_of_softmax(scores) if leader.lane.softmax else normalised_odds(scores)
                 lost = own_class_losses(odds, goals)
             else:
                 lost = loss.value(scores, goals.reshape(len(rows), -1)).sum(axis=1)

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.calibration import Calibration
-from polyak.learn.doubts import least_bend, replicas_doubt
-from polyak.learn.race import Race
-from polyak.learn.race.leader import Leader
+from polyak.learn.race import Leader, Race
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
-from polyak.learn.rows_needed import rows_needed_by
+from polyak.learn.rows_needed import rows_needed_by, rows_to_asymptotics
+from polyak.learn.score_histogram import ScoreHistogram
 from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import (
@@ -25,30 +24,35 @@ from polyak.model.training_report import (
     Theory,
     TrainingReport,
 )
+from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
 """Another candidate is clearly better by this many standard errors of the model's own loss."""
+FAR_APART = 6.0
+"""This many standard errors between halves of the rows are not chance."""
+ROWS_A_FEATURE = 5
+"""With fewer, the replicas of averaged SGD are as biased as it is."""
 
 
 def training_report(
     race: Race,
     recipe: Recipe,
     leader: Leader,
-    sigmoids: Floats | None,
     moments: Floats | None,
 ) -> TrainingReport:
     """Return the report of a race whose leader is the model."""
     count, loss, _, errors = race.totals()[leader.number, :4]
     std_err = race.measure(leader.number)["loss_std_err"]
-    lately, bins = recent(race, leader.number, recipe), leader.reliability(sigmoids)
-    lately["roc_auc"] = leader.roc_auc()
+    lately, counts = recent(race, leader.number, recipe), leader.lane.histogram(leader.place)
+    lately["roc_auc"] = counts.roc_auc()
+    bins, starts = counts.reliability(), leader.lane.average_start(leader.place)
     return TrainingReport(
         rows=race.clock,
         distinct_rows=race.scored,
         recipe=asdict(recipe),
-        average_start=tuple(None if np.isnan(t0) else int(t0) for t0 in leader.average_start()),
+        average_start=tuple(None if np.isnan(t0) else int(t0) for t0 in starts),
         progressive_loss=_finite(float(loss / count)) if count > 0 else None,
         progressive_loss_std_err=_finite(std_err),
         progressive_error=_finite(float(errors / count)) if count > 0 else None,
@@ -158,14 +162,15 @@ def model_of(
 ) -> LinearModel:
     """Return the model of the candidate that leads now; the race may go on afterwards."""
     leader = race.leader()
-    sigmoids = leader.sigmoids()
+    counts = leader.lane.histogram(leader.place)
     coef, intercept = leader.weights()
-    sandwich, doubt = leader.lane.sandwich() or (None, None)
-    replicas = leader.replicas() if sandwich is None else None
-    report = training_report(race, recipe, leader, sigmoids, calibration.moments)
+    sandwich, drift = leader.lane.sandwich() or (None, None)
+    replicas = leader.lane.replicas(leader.place) if sandwich is None else None
+    report = training_report(race, recipe, leader, calibration.moments)
     report = replace(report, spreads=calibration.spreads.of_the_largest_effects(coef))
     if sandwich is not None:
-        doubt = "; ".join(filter(None, (doubt, better_predictions(race, leader)))) or None
+        doubts = (sandwich_doubt(sandwich, drift), better_predictions(race, leader))
+        doubt = "; ".join(filter(None, doubts)) or None
         report = replace(report, intervals=IntervalReport("sandwich", doubt))
     elif replicas is not None:
         doubt = doubt_of_replicas(race, recipe, leader, report.rows_needed)
@@ -175,10 +180,85 @@ def model_of(
         intercept=intercept,
         loss=get_loss(recipe.loss).text,
         classes=classes,
-        sigmoids=sigmoids,
-        softmax=leader.has_softmax,
+        sigmoids=counts.sigmoids(),
+        softmax=leader.lane.softmax or counts.losses.size > 0,
         multilabel=race.problem.has_labels,
         replicas=replicas,
         sandwich=sandwich,
         report=report,
     )
+
+
+# -- whether intervals can be trusted; where they cannot, why, in one sentence ---------------------
+
+
+def sandwich_doubt(sandwich: Sandwich, drift: tuple[int, float] | None) -> str | None:
+    """Doubt a covariance.
+
+    ``drift`` is a number of rows, and how far weights have moved since, in standard errors.
+
+    Examples
+    --------
+    >>> one = Sandwich(np.array([4]), np.ones(1), np.ones((2, 1)), np.eye(2)[None], np.ones(1))
+    >>> sandwich_doubt(one, None)
+    'the intervals may be wrong: there are too few rows, or too few of a class, for 2 weights'
+    >>> sandwich_doubt(one._replace(degrees=np.full(1, 20.0)), (1024, 2.5)) is None
+    True
+    """
+    columns = len(sandwich.weights)
+    if (sandwich.degrees < columns).any():
+        return (
+            "the intervals may be wrong: there are too few rows, or too few of a class, for "
+            f"{columns} weights"
+        )
+    if drift is not None and drift[1] > FAR_APART:
+        return (
+            "the intervals may be too narrow: weights have moved by up to "
+            f"{drift[1]:.0f} standard errors since row {drift[0]:,}, as if the rows were sorted or "
+            "changed with time"
+        )
+    return None
+
+
+def replicas_doubt(
+    rows: int, features: int, candidate: Candidate, needed: Theory | None, bend: float
+) -> str | None:
+    """Doubt the replicas of averaged SGD: their spread does not show the bias they share.
+
+    ``needed`` is what `polyak.learn.rows_needed.rows_needed_by` told, ``bend`` the share of the
+    curvature it reckoned with that is there.
+
+    Examples
+    --------
+    >>> from polyak.learn.recipes.plan import Recipe, Sample, plan_race
+    >>> candidate = plan_race(Recipe(recipe="sgd", intervals=True), Sample(np.eye(3), np.eye(3)))[0]
+    >>> replicas_doubt(1000, 500, candidate, None, 1.0)
+    'the intervals may be too narrow: there are 1,000 rows for 500 features'
+    """
+    if rows < ROWS_A_FEATURE * features:
+        return f"the intervals may be too narrow: there are {rows:,} rows for {features:,} features"
+    if needed is None:
+        return None
+    # A direction in which rows do not vary has nothing to be learned.
+    flattest = needed.flattest if needed.flattest > 2 * candidate.alpha else needed.lambda0
+    if flattest == 0:  # nor has any
+        return None
+    rate = candidate.schedule
+    # Twice the decay is on the safe side: as the corollary's proof has it.
+    most = rows_to_asymptotics(max(bend * flattest, 1e-300), needed.gamma0, 2 * rate.a, rate.c)
+    if rows < most:
+        return (
+            "the intervals may be too narrow: features are so correlated, or so far from zero, or "
+            f"a class so rare that averaging needs about {most:.2g} rows, of which there are "
+            f"{rows:,}"
+        )
+    return None
+
+
+def least_bend(loss: str, counts: ScoreHistogram) -> float:
+    """Return the share of the logistic loss's largest curvature, 1/4, that the rarest class has."""
+    if loss != "log_loss":
+        return 1.0
+    negative, positive = counts.counts.sum(axis=(0, 3)).T
+    share = positive / np.maximum(negative + positive, 1.0)
+    return float(np.min(4.0 * share * (1.0 - share)))

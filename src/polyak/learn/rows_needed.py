@@ -109,28 +109,19 @@ def rows_needed_by(
     root = np.sqrt(d)
     scaled = moments * root[:, None] * root if whole else moments * d
     eigenvalues = np.asarray(np.linalg.eigvalsh(scaled) if whole else scaled, np.float64)
-    found = from_eigenvalues(eigenvalues, loss, alpha, gamma0, spectrum=whole)
-    lambda0, gamma0, flattest = (float(f"{value:.3g}") for value in found[1:4])
-    return found._replace(lambda0=lambda0, gamma0=gamma0, flattest=flattest)
-
-
-def from_eigenvalues(
-    eigenvalues: Floats, loss: str, alpha: float, gamma0: float, *, spectrum: bool = True
-) -> Theory:
-    """Estimate the rows that averaging needs from the eigenvalues of ``E x xᵀ``."""
-    largest_first = np.sort(np.maximum(eigenvalues, 0.0))[::-1]
+    largest_first = np.sort(np.maximum(eigenvalues, 0.0))[::-1] if len(d) else np.zeros(1)
     carried = np.cumsum(largest_first)
-    place = int(np.searchsorted(carried, SHARE * carried[-1])) if len(carried) else 0
+    place = int(np.searchsorted(carried, SHARE * carried[-1]))
     curvature = get_loss(loss).typical_curvature
-    counts = curvature * float(largest_first[place]) if len(largest_first) else 0.0
-    flattest = curvature * float(largest_first[-1]) if len(largest_first) else 0.0
-    lambda0 = counts + alpha
+    lambda0 = curvature * float(largest_first[place]) + alpha
+    flattest = curvature * float(largest_first[-1])
+    if flattest <= 1e-12 * float(largest_first[0]):  # below the rounding error it counts as zero
+        flattest = 0.0
     rows = rows_to_asymptotics(lambda0, gamma0) if lambda0 > 0 else 1.0
-    # An eigenvalue below the rounding error counts as zero.
-    noise = 1e-12 * float(largest_first[0]) if len(largest_first) else 0.0
-    return Theory(
-        _about(rows), lambda0, gamma0, alpha + (flattest if flattest > noise else 0.0), spectrum
+    lambda0, gamma0, flattest = (
+        float(f"{value:.3g}") for value in (lambda0, gamma0, alpha + flattest)
     )
+    return Theory(_about(rows), lambda0, gamma0, flattest, spectrum=whole)
 
 
 def _about(rows: float) -> int:

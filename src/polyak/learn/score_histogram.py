@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class ScoreHistogram:
 
     With ``classes``, that many models are those of one classifier, and what a softmax of their
     scores would lose is kept too. Models that are ``apart`` are of labels that have nothing to do
-    with each other.
+    with each other. Without models nothing is counted: targets are numbers.
 
     Examples
     --------
@@ -66,6 +67,25 @@ class ScoreHistogram:
         self.losses: Floats = np.zeros((2, groups, 2, SCALES))  # in the same two halves
         self.rows = 0
         self.mark = FIRST_MARK
+
+    @property
+    def models(self) -> int:
+        """The number of models whose scores are counted."""
+        return int(self.counts.shape[1])
+
+    def count(self, scores: Floats | None, given: TrainingRows, classes: int | None) -> None:
+        """Count scores, which have a column a model, of rows with these targets, or skip the rows.
+
+        With ``classes``, targets are class numbers.
+        """
+        if scores is None:
+            self.skip(given.total)
+            return
+        chosen = slice(None) if given.order is None else given.order
+        own = given.targets[chosen].reshape(given.total, -1)
+        positive = own > 0 if classes is None else own == np.arange(classes)
+        every = np.tile(positive, (1, self.models // positive.shape[1]))
+        self.add(scores, every, None if given.weights is None else given.weights[chosen])
 
     def add(
         self, scores: Floats, positive: NDArray[np.bool_], weights: Floats | None = None
@@ -121,7 +141,7 @@ class ScoreHistogram:
                 self.mark *= 2
 
     def _is_wanted(self, row: int, mark: int) -> bool:
-        return not self.sampled or _in_sample(row, mark)
+        return self.models > 0 and (not self.sampled or _in_sample(row, mark))
 
     def merge(self, others: list[ScoreHistogram], base: ScoreHistogram | None = None) -> None:
         """Add what others counted; what they all began with, ``base``, counts once."""
@@ -161,6 +181,7 @@ class ScoreHistogram:
     def select(self, places: Sequence[int], each: int) -> ScoreHistogram:
         """Return a histogram of only these candidates, of which each has ``each`` models."""
         models = np.concatenate([place * each + np.arange(each) for place in places])
+        models = models[: self.models]  # none, where nothing is counted
         chosen = ScoreHistogram(
             len(models), sampled=self.sampled, classes=self.classes, apart=self.apart
         )
@@ -207,15 +228,17 @@ class ScoreHistogram:
         """Return the total weight counted, per model."""
         return float(self.counts[:, 0].sum())
 
-    def sigmoids(self) -> Floats:
-        """Fit the curves: slope and offset, a row a model.
+    def sigmoids(self) -> Floats | None:
+        """Fit the curves: slope and offset, a row a model; None where scores are log-odds.
 
         The most probable class must be the predicted one. So one model's curve goes through one
         half where its score is zero, and the models of several classes share one curve, which
         their probabilities then follow in the order of their scores; or one slope, where they
         have a softmax.
         """
-        models = self.counts.shape[1]
+        models = self.models
+        if self.sampled or not models:
+            return None
         if self.losses.size:
             return np.tile([self._best_scale(), 0.0], (models, 1))
         if self.apart:
@@ -242,21 +265,28 @@ class ScoreHistogram:
         power = middle + float(np.clip(away, -1.0, 1.0)) if place == middle else float(place)
         return float(SMALLEST_SCALE * 2.0**power)
 
-    def reliability(self, sigmoid: tuple[float, float]) -> dict[str, list[float]]:
+    def reliability(self) -> dict[str, list[float]] | None:
         """Compare probabilities with what happened, in twenty bins, all models together.
 
-        Gives the mean predicted probability, the positive rows and all rows of each bin that has
-        any.
+        Returns the mean predicted probability, the positive rows and all rows of each bin that has
+        any; None where probabilities do not follow from one curve of one score.
 
         Examples
         --------
         >>> counts = ScoreHistogram(models=1)
         >>> counts.add(np.zeros((4, 1)), np.array([[True], [True], [True], [False]]), np.ones(4))
-        >>> counts.reliability((1.0, 0.0))
-        {'predicted': [0.50...], 'positive': [3.0], 'total': [4.0]}
+        >>> counts.reliability()
+        {'predicted': [0.67...], 'positive': [3.0], 'total': [4.0]}
         """
+        if (
+            not self.models
+            or self.losses.size
+            or (self.apart and self.models > 1 and not self.sampled)
+        ):
+            return None
         negative, positive = self.counts.sum(axis=(0, 1))
-        slope, offset = sigmoid
+        sigmoids = self.sigmoids()
+        slope, offset = (1.0, 0.0) if sigmoids is None else sigmoids[0]
         chance = np.exp(-np.logaddexp(0.0, -(slope * bin_centres() + offset)))
         bins = np.minimum((chance * SHOWN_BINS).astype(np.int64), SHOWN_BINS - 1)
         total, hits, said = (
@@ -284,7 +314,7 @@ class ScoreHistogram:
         """
         negative, positive = self.counts.sum(axis=(0, 1))
         pairs = negative.sum() * positive.sum()
-        if self.counts.shape[1] > 1 or not pairs > 0:
+        if self.models > 1 or not pairs > 0:
             return math.nan
         return float(positive @ (np.cumsum(negative) - negative / 2.0) / pairs)
 

@@ -44,7 +44,7 @@ class Rounded(Loss):
         """Return the loss of one output."""
         return Rounded(self.loss.of_output(output), self.bandwidth)
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         away, h = np.subtract(score, target), self.bandwidth
         total = self.tilt * away
         for height, place in self.corners:
@@ -52,14 +52,14 @@ class Rounded(Loss):
             total = total + height * np.where(r < h, 0.5 * (r * r / h + h), r)
         return np.asarray(total)
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         away, h = np.subtract(score, target), self.bandwidth
         total = self.tilt + np.zeros_like(away)
         for height, place in self.corners:
             total = total + height * np.clip((away - place) / h, -1.0, 1.0)
         return np.asarray(total)
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         away, h = score - target, self.bandwidth
         total = np.zeros_like(away)
         for height, place in self.corners:

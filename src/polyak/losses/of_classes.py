@@ -14,23 +14,23 @@ class SquaredHinge(Loss):
 
     name, title = "squared_hinge", "squared hinge"
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         return 0.5 * np.square(_margin_left(score, target))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return -np.asarray(target) * _margin_left(score, target)
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         return np.asarray(self.slope(score, target) / (1.0 + q))
 
-    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:
         left = np.maximum(1.0 - target * score, 0.0)
         return 0.5 * left * left, -target * left
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         return (target * score < 1.0).astype(np.float64)
 
-    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:
         return _balance(positive, negative)
 
 
@@ -40,19 +40,19 @@ class Hinge(Loss):
     name, title = "hinge", "hinge"
     has_curvature = is_smooth = False
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         return _margin_left(score, target)
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return np.where(_margin_left(score, target) > 0, -np.asarray(target, float), 0.0)
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         left = _margin_left(score, target)
         q = np.asarray(q, float)
         share = np.divide(left, q, out=np.ones(np.broadcast(left, q).shape), where=left < q)
         return np.asarray(self.slope(score, target) * share)
 
-    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:
         # The optimum is -1 for all but a class with a majority; the second term breaks the ties,
         # so that the most frequent class wins.
         balance = _balance(positive, negative)
@@ -66,24 +66,24 @@ class ModifiedHuber(Loss):
     is_flat_far_away = True
     curvature = 2.0
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         left = _margin_left(score, target)
         return np.where(left <= 2.0, np.square(left), 4.0 * (left - 1.0))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return -2.0 * np.asarray(target) * np.minimum(_margin_left(score, target), 2.0)
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         left = _margin_left(score, target) / (1.0 + 2.0 * np.asarray(q))
         return -2.0 * np.asarray(target) * np.minimum(left, 2.0)
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         left = _margin_left(score, target)
         if safe:
             return np.asarray(4.0 / np.maximum(left, 2.0) * (left > 0.0))
         return np.where((left > 0.0) & (left <= 2.0), 2.0, 0.0)
 
-    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:
         return _balance(positive, negative)
 
 
@@ -93,13 +93,13 @@ class LogLoss(Loss):
     name, title = "log_loss", "logistic"
     curvature = 0.25
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         return np.asarray(np.logaddexp(0.0, -np.multiply(target, score)))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return -np.asarray(target) * _sigmoid(-np.multiply(target, score))
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         start = np.multiply(target, score)
         low, high = start, start + q
         for _ in range(200):  # plain bisection: an independent check of the core's method
@@ -108,7 +108,7 @@ class LogLoss(Loss):
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         return -np.asarray(target) * _sigmoid(-0.5 * (low + high))
 
-    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:
         margin = target * score
         small = np.exp(-np.abs(margin))
         value = np.log1p(small)
@@ -130,7 +130,7 @@ class LogLoss(Loss):
         small = np.exp(-np.abs(score))
         return np.asarray(small / np.square(1.0 + small))
 
-    def best_constant(self, positive: Floats, negative: Floats) -> Floats:  # noqa: D102
+    def best_constant(self, positive: Floats, negative: Floats) -> Floats:
         return np.asarray(np.log((positive + 0.5) / (negative + 0.5)))
 
 

@@ -52,34 +52,34 @@ class Poisson(_LogLink):
     wants = "poisson needs numbers of zero or more"
 
     @property
-    def needs_rows(self) -> bool:  # noqa: D102
+    def needs_rows(self) -> bool:
         return not self.scales
 
-    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:  # noqa: D102
+    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(~(targets < 0))
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         y = np.asarray(target, float)
         log_ratio = y * (np.log(np.where(y > 0, y, 1.0)) - score)
         return np.asarray(bounded_exp(score) - y + np.where(y > 0, log_ratio, 0.0))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return np.asarray(bounded_exp(score) - target)
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         # The score after the step, u, solves u + q e^u = s + q y.
         own, size = np.add(score, np.multiply(q, target)), np.asarray(q, float)
         return _by_omega(own, size, lambda e: e - target, self.slope(score, target))
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         curvature = bounded_exp(score)
         return np.asarray(np.maximum(curvature, target)) if safe else curvature
 
-    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def largest_curvature(self, score: Any, target: Any) -> Floats:
         return np.asarray(np.maximum(bounded_exp(score), target))
 
     @property
-    def typical_curvature(self) -> float:  # noqa: D102
+    def typical_curvature(self) -> float:
         return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
 
 
@@ -89,26 +89,26 @@ class Gamma(_LogLink):
     name, title = "gamma", "gamma"
     wants = "gamma needs numbers above zero"
 
-    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:  # noqa: D102
+    def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(~(targets <= 0))
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         return np.asarray(self._ratio(score, target) - 1.0 + score - np.log(target))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return 1.0 - self._ratio(score, target)
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         # The score after the step, u, solves q y e^-u - u = q - s.
         own, size = np.subtract(q, score), np.asarray(q, float)
         rest = own + np.log(target)
         return _by_omega(rest, size, lambda e: 1.0 - e, self.slope(score, target))
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         curvature = self._ratio(score, target)
         return np.maximum(curvature, 1.0) if safe else curvature
 
-    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def largest_curvature(self, score: Any, target: Any) -> Floats:
         return np.maximum(self._ratio(score, target), 1.0)
 
     @staticmethod

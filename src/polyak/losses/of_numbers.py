@@ -18,20 +18,20 @@ class SquaredError(Loss):
     classifies = False
     power = 2 / 3
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         return np.asarray(0.5 * np.square(np.subtract(score, target)))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return np.asarray(np.subtract(score, target))
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         return np.asarray(self.slope(score, target) / (1.0 + q))
 
-    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+    def value_and_slope(self, score: Floats, target: Floats) -> tuple[Floats, Floats]:
         away = score - target
         return 0.5 * away * away, away
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         return np.ones_like(score)
 
 
@@ -70,31 +70,31 @@ class Huber(_Robust):
         """Return the default parameter for residuals of this scale."""
         return 1.345 * scale
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         away, delta = np.abs(np.subtract(score, target)), array_of(self.parameters)
         square, line = 0.5 * np.square(away), delta * (away - 0.5 * delta)
         return np.asarray(np.where(away <= delta, square, line))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         delta = array_of(self.parameters)
         return np.asarray(np.clip(np.subtract(score, target), -delta, delta))
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         delta = array_of(self.parameters)
         return np.asarray(np.clip(np.subtract(score, target) / (1.0 + q), -delta, delta))
 
-    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:  # noqa: D102
+    def curvature_at(self, score: Floats, target: Floats, *, safe: bool = False) -> Floats:
         away, delta = np.abs(score - target), array_of(self.parameters)
         if safe:
             return np.asarray(delta / np.maximum(away, delta))
         return np.asarray(away <= delta, dtype=np.float64)
 
     @property
-    def typical_curvature(self) -> float:  # noqa: D102
+    def typical_curvature(self) -> float:
         share = float(np.mean(self.parameters)) / self._scale if self.scales else 1.0
         return min(1.0, 0.8 * share)
 
-    def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
+    def constant_of(self, targets: Floats, weights: Floats) -> float:
         at = weighted_quantile(targets, weights, 0.5)
         for _ in range(100):  # each is the minimum of a parabola that lies above the loss
             curvature = weights * self.curvature_at(np.full(len(targets), at), targets, safe=True)
@@ -134,35 +134,35 @@ class Quantile(_Cornered):
             raise ValueError(f"a quantile must be between 0 and 1, not {value:g}")
 
     @property
-    def outputs(self) -> int:  # noqa: D102
+    def outputs(self) -> int:
         return len(self.parameters)
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         away = np.subtract(score, target)
         return np.asarray(away * self.slope(score, target))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         away, tau = np.subtract(score, target), array_of(self.parameters)
         return np.asarray(np.where(away > 0, 1.0 - tau, np.where(away < 0, -tau, 0.0)))
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         return _landing(self.slope(score, target), np.subtract(score, target), q)
 
-    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def largest_curvature(self, score: Any, target: Any) -> Floats:
         return _to_land(self.slope(score, target), np.subtract(score, target))
 
-    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:  # noqa: D102
+    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:
         return 0.5 - array_of(self.parameters), [(0.5, 0.0)]
 
     @property
-    def typical_curvature(self) -> float:  # noqa: D102
+    def typical_curvature(self) -> float:
         # Approximately the density of normal noise at its quantile.
         return float(np.mean([1.6 * tau * (1.0 - tau) for tau in self.parameters])) / self._scale
 
-    def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
+    def constant_of(self, targets: Floats, weights: Floats) -> float:
         return weighted_quantile(targets, weights, self.parameters[0])
 
-    def predictions(self, scores: Floats) -> Floats:  # noqa: D102
+    def predictions(self, scores: Floats) -> Floats:
         return np.sort(scores, axis=-1) if self.outputs > 1 else scores
 
 
@@ -187,28 +187,28 @@ class EpsilonInsensitive(_Cornered):
         away = np.subtract(score, target)
         return np.asarray(np.sign(away) * np.maximum(np.abs(away) - array_of(self.parameters), 0.0))
 
-    def value(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def value(self, score: Any, target: Any) -> Floats:
         return np.asarray(np.abs(self._beyond(score, target)))
 
-    def slope(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def slope(self, score: Any, target: Any) -> Floats:
         return np.asarray(np.sign(self._beyond(score, target)))
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:  # noqa: D102
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         return _landing(self.slope(score, target), self._beyond(score, target), q)
 
-    def largest_curvature(self, score: Any, target: Any) -> Floats:  # noqa: D102
+    def largest_curvature(self, score: Any, target: Any) -> Floats:
         return _to_land(self.slope(score, target), self._beyond(score, target))
 
-    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:  # noqa: D102
+    def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:
         epsilon = array_of(self.parameters)
         return 0.0, [(0.5, epsilon), (0.5, -epsilon)]
 
     @property
-    def typical_curvature(self) -> float:  # noqa: D102
+    def typical_curvature(self) -> float:
         within = float(np.mean(self.parameters)) / self._scale if self.scales else 0.0
         return max(0.8 * math.exp(-0.5 * within * within), 0.05) / self._scale
 
-    def constant_of(self, targets: Floats, weights: Floats) -> float:  # noqa: D102
+    def constant_of(self, targets: Floats, weights: Floats) -> float:
         # Equal weight is beyond on either side at the median of all interval ends.
         epsilon = self.parameters[0]
         ends = np.concatenate([targets - epsilon, targets + epsilon])

@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-from polyak.storage.shapes import whole, word
+from polyak.storage.records import whole, word
 
 PLAIN = "1234.5"
 """The format of numbers in CSV unless another is found."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows
 from polyak.rows.sparse import SparseRows, join_rows
 from polyak.storage.feature_names import FeatureNames, names_to_see
-from polyak.storage.shapes import many, whole, word
+from polyak.storage.records import many, whole, word
 
 if TYPE_CHECKING:
     from polyak.model.schema import Schema

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DataError
+from polyak.losses import Loss
 from polyak.model.dialect import WRITTEN, Dialect
-from polyak.storage.shapes import many, real, whole, word
+from polyak.storage.records import many, real, whole, word
 
+MOST_CLASSES = 100
+"""Numbers of more different values than that are no classes."""
 DAYS_A_YEAR = 365.25
 """Dates and times are scaled to years, so that their weights are of usual size."""
 
@@ -169,6 +173,33 @@ class Schema:
         for crossed in self.interactions:
             if any(kinds.get(name, "text") in ("text", "bag") for name in crossed):
                 raise ValueError(f"its schema crosses {':'.join(crossed)}, which cannot be crossed")
+
+    def classes_for(self, loss: Loss) -> NDArray[Any] | None:
+        """Return the classes of the target, if the schema names them.
+
+        Raises
+        ------
+        DataError
+            If there is no target, or none that the loss can learn.
+        """
+        target = self.target
+        if target is None:
+            raise DataError("which column is to be learned? name it with target=")
+        if not loss.classifies and (target.kind == "class" or target.positive is not None):
+            raise DataError(
+                f"the target column {target.name} names classes, but {loss.name} is a loss for "
+                "numbers; choose another, such as log_loss"
+            )
+        numbers = target.kind == "number" and target.positive is None
+        if loss.classifies and numbers and target.values > MOST_CLASSES:
+            raise DataError(
+                f"the target column {target.name} has {target.values} different numbers in the "
+                "first rows, too many for classes; to predict numbers, choose the loss "
+                "squared_error"
+            )
+        if loss.classifies and target.positive is not None:
+            return np.array([target.negative, target.positive])
+        return None
 
     @property
     def is_as_written(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple
 
 from polyak.storage.container import plain
-from polyak.storage.shapes import real
+from polyak.storage.records import real
 
 NotNegative = Annotated[float, real(0)]
 

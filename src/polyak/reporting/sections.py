@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from polyak.data.tables.look import READ_AS
 from polyak.model.candidate_text import settings_cells, settings_text
@@ -14,38 +14,33 @@ from polyak.model.training_report import (
     TrainingReport,
 )
 from polyak.reporting import facts
-from polyak.reporting.checks import (
-    advice,
-    calibration_section,
-    confusion_section,
-    residuals_section,
-)
 from polyak.reporting.drawing import candidates, curves
+from polyak.reporting.drawing.plot import NARROW, WIDE
 from polyak.reporting.drawing.weights import weights_chart
 from polyak.reporting.effects import effects
 from polyak.reporting.markup import Markup, element, joined
-from polyak.reporting.section import both, section
 from polyak.reporting.subject import Subject
 from polyak.reporting.summary import summary
-from polyak.reporting.words import DECAY, count, measured, number
+from polyak.reporting.words import DECAY, count, measured, number, percent
 
 MOST_OPEN = 15
 """A longer table of columns is folded."""
+LEAST_POINTS = 5
 
 
 def sections(subject: Subject) -> list[Markup]:
     """Return the sections that have content."""
     report = subject.report
     parts = [
-        confusion_section(subject),
-        residuals_section(subject),
-        advice(subject),
+        _confusion(subject),
+        _residuals(subject),
+        _advice(subject),
         _weights(subject),
         _columns(subject),
     ]
     if report is not None:
         parts += [_loss(report), _race(report)]
-    small = [calibration_section(subject), None if report is None else _rate(report)]
+    small = [_calibration(subject), None if report is None else _rate(report)]
     if all(small):
         parts.append(element("div", *(one for one in small if one), class_="pair"))
     else:
@@ -79,7 +74,7 @@ def _weights(subject: Subject) -> Markup | None:
             words += f" {found[0].upper()}{found[1:]}."
     if len(subject.classes) == 2:
         words += f" Features to the right of zero make {subject.classes[1]} more likely."
-    return section("What matters most", words, lambda width: weights_chart(entries, axis, width))
+    return _section("What matters most", words, lambda width: weights_chart(entries, axis, width))
 
 
 def _columns(subject: Subject) -> Markup | None:
@@ -144,7 +139,7 @@ def _loss(report: TrainingReport) -> Markup | None:
         words += " Averaging began at t₀."
     elif starts:
         words += " Averaging began with the first row (t₀ = 0)."
-    return section(
+    return _section(
         "Loss while learning",
         words,
         lambda width: curves.loss_chart(curve, level, starts, width),
@@ -179,7 +174,7 @@ def _race(report: TrainingReport) -> Markup | None:
         "the others",
         class_="keys",
     )
-    return section(
+    return _section(
         "The race",
         joined(words, keys),
         lambda width: candidates.timeline_chart(runners, best, width),
@@ -192,7 +187,7 @@ def _behind(report: TrainingReport) -> Markup | None:
     best, behind = report.best_candidate, facts.race(report)
     if not behind:
         return None
-    drawn = both(lambda width: candidates.behind_chart(behind, best, width))
+    drawn = _both(lambda width: candidates.behind_chart(behind, best, width))
     words = "How far each candidate's loss was above the winner's, over the same rows."
     title = "How far behind the others were"
     return element("details", element("summary", title), element("p", words), *drawn)
@@ -232,9 +227,129 @@ def _rate(report: TrainingReport) -> Markup | None:
         return None
     starts = facts.averaging_starts(report)
     words = joined("γₜ = γ₀ ", DECAY, f", beginning at γ₀\xa0=\xa0{number(rate.gamma0)}.")
-    return section(
+    return _section(
         "Learning rate",
         words,
         lambda width: curves.rate_chart(rate, rows, starts, width),
         half=True,
     )
+
+
+# -- predictions compared with true values ---------------------------------------------------------
+
+
+def _confusion(subject: Subject) -> Markup | None:
+    """Return the confusion matrix."""
+    check, names = subject.check, subject.classes
+    if check is None or len(check.confusion) != len(names) or not names:
+        return None
+    words = (
+        f"A row for each true class, a column for each predicted class: {subject.checked_on}. "
+        "The stronger the colour, the larger the share of the true class. What is on the diagonal "
+        "was predicted correctly."
+    )
+    heads = [element("th", "true \\ predicted"), *(_head(name) for name in names), _head("")]
+    lines = [_confused(name, row, names) for name, row in zip(names, check.confusion, strict=True)]
+    table = element(
+        "table",
+        element("thead", element("tr", *heads)),
+        element("tbody", *lines),
+        class_="confusion",
+    )
+    scroll = element(
+        "div", table, class_="scroll", tabindex=0, role="region", aria_label="Confusion matrix"
+    )
+    return element("section", element("h2", "Confusion matrix"), element("p", words), scroll)
+
+
+def _head(name: str) -> Markup:
+    return element("th", name or "correct", scope="col")
+
+
+def _confused(name: str, row: tuple[float, ...], names: list[str]) -> Markup:
+    total = sum(row)
+    cells = []
+    for column, amount in enumerate(row):
+        share = amount / total if total else 0.0
+        title = f"{number(amount)} of {number(total)} rows of {name} predicted as {names[column]}"
+        style = f"--share: {round(45 * share)}%"
+        cells.append(element("td", f"{amount:,.6g}", style=style, title=title))
+    right = percent(row[names.index(name)] / total) if total else "–"
+    return element("tr", element("th", name, scope="row"), *cells, element("td", right))
+
+
+def _residuals(subject: Subject) -> Markup | None:
+    """Return the chart of residuals against predictions."""
+    check = subject.check
+    if check is None or len(check.points) < LEAST_POINTS:
+        return None
+    some = "" if check.rows == len(check.points) else f"{len(check.points)} of "
+    words = (
+        f"A dot is a row: {some}{subject.checked_on}. Its height is the true value minus the "
+        "prediction. A good model's dots lie around zero in no pattern; a bend or a funnel shows "
+        "what it misses."
+    )
+    points = check.points
+    return _section(
+        "Residuals against predictions", words, lambda width: curves.residuals_chart(points, width)
+    )
+
+
+def _calibration(subject: Subject) -> Markup | None:
+    """Return the reliability diagram of the predicted probabilities."""
+    report = subject.report
+    bins = None if report is None else report.calibration
+    check = subject.check
+    unknown = bins is None or not bins.total
+    if check is not None and check.calibration is not None and (subject.on or unknown):
+        bins = check.calibration
+        rows = subject.checked_on
+    else:
+        rows = "rows of the later half, each predicted before it was learned"
+    if not subject.classes or bins is None or not bins.total:
+        return None
+    what = subject.classes[1] if len(subject.classes) == 2 else "each class"
+    words = (
+        f"How often {what} was true, against the predicted probability: {rows}. On the dashed "
+        "line, probabilities are correct; bars show the number of rows."
+    )
+    return _section(
+        "Calibration", words, lambda width: curves.calibration_chart(bins, width), half=True
+    )
+
+
+def _advice(subject: Subject) -> Markup | None:
+    """Return how to add an evaluation, where there is none."""
+    if subject.check is not None or subject.report is None:
+        return None
+    kind = "a confusion matrix" if subject.classes else "residuals"
+    return element(
+        "p",
+        f"To see {kind} here, evaluate the model on a file: ",
+        element("code", "polyak report MODEL --on FILE"),
+        ".",
+        class_="advice",
+    )
+
+
+# -- a section -------------------------------------------------------------------------------------
+
+
+def _section(
+    title: str,
+    words: str,
+    chart: Callable[[int], Markup],
+    *more: Markup,
+    half: bool = False,
+) -> Markup:
+    """Return a section; with ``half`` the chart is narrow on a wide screen too."""
+    drawn = _both(chart) if not half else [element("div", chart(NARROW), class_="half")]
+    return element("section", element("h2", title), element("p", words), *drawn, *more)
+
+
+def _both(chart: Callable[[int], Markup]) -> list[Markup]:
+    """Return a chart drawn for a desktop and for a phone."""
+    return [
+        element("div", chart(WIDE), class_="wide"),
+        element("div", chart(NARROW), class_="narrow"),
+    ]

@@ -22,9 +22,8 @@ from polyak.losses import get_loss
 from polyak.rows.labels import labels_from_json, labels_to_json
 from polyak.storage.container import Arrays, Page, plain, read_file, write_file
 from polyak.storage.feature_names import FeatureNames
-from polyak.storage.records import read
+from polyak.storage.records import read, whole
 from polyak.storage.sandwich import sandwich_arrays, sandwich_from
-from polyak.storage.shapes import whole
 
 KIND = "model"
 FORMAT = 1

@@ -1,18 +1,92 @@
 """Dataclasses as pages of JSON: a page has an entry for each field of a class.
 
 `polyak.storage.container.plain` writes a dataclass, or a NamedTuple; `read` validates a page by the
-types of the fields. ``Annotated[int, whole(1, 30)]`` adds a condition to a type.
+types of the fields: a file's checksum shows that it is undamaged, not that its content makes sense.
+``Annotated[int, whole(1, 30)]`` adds a condition to a type: a function of a value and of its name
+that raises `ValueError`, in a sentence, where it does not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from polyak.storage.shapes import Shape, demand, flag, real, whole, word
+Shape = Callable[[Any, str], None]
+
+MOST = 2**53
+"""The largest whole number: beyond, JSON's numbers are not exact everywhere."""
+
+
+def flag(value: Any, name: str) -> None:
+    """Accept true and false."""
+    demand(isinstance(value, bool), value, name, "true or false")
+
+
+def whole(least: int = 0, most: int = MOST) -> Shape:
+    """Accept whole numbers from ``least`` to ``most``.
+
+    Examples
+    --------
+    >>> whole(1)(0, "outputs")
+    Traceback (most recent call last):
+        ...
+    ValueError: its outputs is 0, not a whole number from 1 on
+    """
+
+    def check(value: Any, name: str) -> None:
+        fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        upto = "on" if most == MOST else f"to {most}"
+        demand(fits, value, name, f"a whole number from {least} {upto}")
+
+    return check
+
+
+def real(least: float = -math.inf) -> Shape:
+    """Accept finite numbers from ``least`` on."""
+    wanted = "a finite number" if least == -math.inf else f"a finite number from {least:g} on"
+
+    def check(value: Any, name: str) -> None:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = number and abs(value) <= sys.float_info.max and value >= least
+        demand(fits, value, name, wanted)
+
+    return check
+
+
+def word(*choices: str) -> Shape:
+    """Accept words: any, or one of these."""
+
+    def check(value: Any, name: str) -> None:
+        fits = isinstance(value, str) and (not choices or value in choices)
+        demand(fits, value, name, f"one of {', '.join(choices)}" if choices else "a word")
+
+    return check
+
+
+def many(shape: Shape, least: int = 0) -> Shape:
+    """Accept lists of at least ``least`` such values."""
+
+    def check(value: Any, name: str) -> None:
+        fits = isinstance(value, list) and len(value) >= least
+        demand(fits, value, name, f"a list of {least} or more" if least else "a list")
+        for place, item in enumerate(value):
+            shape(item, f"{name}[{place}]")
+
+    return check
+
+
+def demand(fits: Any, value: Any, name: str, what: str) -> None:
+    """Raise ValueError about a value unless it fits."""
+    if not fits:
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else shown[:59] + "…"
+        raise ValueError(f"its {name} is {shown}, not {what}")
+
 
 _PLAIN: dict[Any, Shape] = {bool: flag, int: whole(), float: real(), str: word()}
 

@@ -34,8 +34,7 @@ from polyak.storage.container import (
 )
 from polyak.storage.feature_names import FeatureNames
 from polyak.storage.locks import FolderLock
-from polyak.storage.records import read
-from polyak.storage.shapes import real, whole
+from polyak.storage.records import read, real, whole
 
 KIND = "checkpoint"
 FORMAT = 1

@@ -20,15 +20,15 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
+from polyak.model.checking import Check
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import CheckReport
 from polyak.rows.batch import Batch, join_batches
 from polyak.rows.label_sets import are_sets, labels_in
 from polyak.rows.label_text import label_text
-from polyak.rows.sparse import SparseRows
+from polyak.rows.sparse import SparseRows, as_rows, take_rows
 from polyak.training.bad_rows import name_row, naming_far_features
-from polyak.training.beginning import classes_of
-from polyak.training.checking import ProgressiveCheck
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
 from polyak.training.job import Job, Outcome, Progress
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 2
 """Files larger than the memory for their rows by this factor are not tried."""
+PARTS = 8
+"""Number of parts that rows are learned in; those of the later half are predicted first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +71,7 @@ def load_in_memory(job: Job) -> LoadedRows | None:
         return None
     if schema is None:
         return _read(job, stream)
-    classes_of(schema, get_loss(job.recipe.loss))  # is there a target, and can it be learned?
+    schema.classes_for(get_loss(job.recipe.loss))  # is there a target, and can it be learned?
     from polyak.training.plain_numbers import PlainNumbers  # most sources are no tables
 
     plain = None if job.recipe.intervals else PlainNumbers.of(schema)
@@ -198,7 +200,7 @@ def _classes(job: Job, loaded: LoadedRows, learner: Learner) -> NDArray[Any] | N
             f"the target {column}of {loaded.stream.name} is {label_text(first)} in all "
             f"{len(targets)} rows: there is nothing to learn"
         )
-    by_schema = None if schema is None else classes_of(schema, learner.loss)
+    by_schema = None if schema is None else schema.classes_for(learner.loss)
     if not learner.loss.classifies:
         return None
     if job.classes is not None:
@@ -227,3 +229,37 @@ def _named(job: Job, error: RowError, stream: Stream) -> str:
                 return name_row(own, batch, before, job)
             before += len(batch)
     return str(error)
+
+
+class ProgressiveCheck:
+    """Lets a learner learn rows, and compares its predictions of the later half beforehand.
+
+    A learner's result does not depend on how rows come in batches, so it learns the same.
+    """
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._check: Check | None = None
+
+    def learn(self, learner: Learner, order: Order | None) -> None:
+        """Learn rows that were not learned before, all of them or some in an order."""
+        begun = learner.rows_seen > 0
+        rows = np.arange(len(self._data.targets)) if order is None else order
+        for number, part in enumerate(np.array_split(rows, PARTS)):
+            if learner.rows_seen and len(part) and (begun or number >= PARTS // 2):
+                self._compare(learner, part)
+            learner.learn(*self._data, order=part)
+
+    def report(self) -> CheckReport | None:
+        """Return the comparison, if any rows were compared."""
+        return None if self._check is None else self._check.report()
+
+    def _compare(self, learner: Learner, part: Order) -> None:
+        model = learner.model()
+        if self._check is None:
+            self._check = Check(model)
+        self._check.use(model)
+        rows, targets, weights = self._data
+        own = None if weights is None else weights[part]
+        scores = model.scores(take_rows(as_rows(rows), part))
+        self._check.add(scores, targets[part], own)

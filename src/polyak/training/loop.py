@@ -24,7 +24,6 @@ from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
 from polyak.storage.feature_names import FeatureNames
 from polyak.training.bad_rows import name_row, naming_far_features
-from polyak.training.beginning import classes_of
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.interrupts import Interrupts
 from polyak.training.job import Job, Outcome, Progress
@@ -149,7 +148,7 @@ class TrainingLoop:
         """Take from a table's schema what the learner has to know."""
         self._schema = stream.schema
         if self._schema is not None:
-            classes = classes_of(self._schema, self._learner.loss)
+            classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
 

@@ -9,6 +9,7 @@ from sklearn.linear_model import ElasticNet
 
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
+from polyak.learn.bank.merging import merge_banks
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
 
@@ -140,7 +141,7 @@ def test_what_parts_know_adds_up():
         part.set_state(base.state())
         part.learn(X[some], y[some])
         parts.append(part)
-    parts[0].merge(parts[1:], base)
+    merge_banks(parts[0], parts[1:], base)
     assert parts[0].clock == whole.clock
     assert parts[0].field("total")[0] == whole.field("total")[0]
     np.testing.assert_array_equal(parts[0].coef == 0, whole.coef == 0)

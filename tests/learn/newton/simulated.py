@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from polyak.learn.newton.limits import PENALTIES, WIDEST
+from polyak.learn.newton.objective import Objective
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
+
+
+def solver_of(loss, first_rows, *, penalties=PENALTIES, widest=WIDEST, **settings):
+    return NewtonSolver(Objective(loss, np.array(penalties), **settings), first_rows, widest)
+
+
+def ridge_of(solver):
+    """Return each column's penalty at a size of one, the constant's first, all rows learned."""
+    learned = solver._finished()._learned
+    return learned.objective.shrink(learned.standard)[:, 0] / learned.objective.penalties[0]
 
 
 def correlated(n, d, seed=0, rho=0.9):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from simulated import problem
+from simulated import problem, solver_of
 
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import as_rows
 
@@ -15,13 +14,13 @@ LOSSES = ("squared_error", "log_loss", "squared_hinge")
 
 
 def lane_of(loss, X, y, **settings):
-    lane = NewtonSolver(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0), **settings)
+    lane = solver_of(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0), **settings)
     lane.learn(X, y)
     return lane
 
 
 def copied(lane, loss, X):
-    other = NewtonSolver(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0))
+    other = solver_of(loss, as_rows(X)[:1000], intervals=True, penalties=(0.1, 10.0))
     other.set_state(StoredState(*lane.state()))
     return other
 

@@ -8,10 +8,9 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from simulated import assert_same, problem
+from simulated import assert_same, problem, solver_of
 from threadpoolctl import threadpool_limits
 
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -40,7 +39,7 @@ def in_batches(lane, rows, y, weights, sizes):
 def test_batches_of_32_bits_leave_no_trace():
     """Held in 32 bits after the first block, or in 64 from where a row comes that has them."""
     rows, y = rows_of("float32", 20_000), targets_of("log_loss", 20_000)
-    lanes = [NewtonSolver("log_loss", rows[:1000]) for _ in range(5)]
+    lanes = [solver_of("log_loss", rows[:1000]) for _ in range(5)]
     lanes[0].learn(rows, y)
     in_batches(lanes[1], rows, y, None, [3000, 2, 6000, 10_998])
     assert_same(lanes[0], lanes[1])
@@ -63,7 +62,7 @@ def test_threads_of_blas_leave_no_trace():
     lanes = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
-            lanes.append(NewtonSolver("log_loss", X[:1000]))
+            lanes.append(solver_of("log_loss", X[:1000]))
             lanes[-1].learn(X, y)
             lanes[-1].weights()
     for name, array in lanes[0].state()[1].items():
@@ -75,9 +74,11 @@ def test_threads_of_blas_leave_no_trace():
 def test_the_lane_gives_threads_back():
     program = (
         "import numpy as np, threadpoolctl as t\n"
+        "from polyak.learn.newton.objective import Objective\n"
         "from polyak.learn.newton.solver import NewtonSolver\n"
         "before = [lib['num_threads'] for lib in t.threadpool_info()]\n"
-        "lane = NewtonSolver('squared_error', np.eye(3)); lane.learn(np.eye(3), np.ones(3))\n"
+        "lane = solver_of(Objective('squared_error'), np.eye(3))\n"
+        "lane.learn(np.eye(3), np.ones(3))\n"
         "lane.weights()\n"
         "assert before == [lib['num_threads'] for lib in t.threadpool_info()][:len(before)]\n"
     )
@@ -87,7 +88,7 @@ def test_the_lane_gives_threads_back():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_chosen_go_on_as_they_stand(loss):
     X, y = rows_of("dense"), targets_of(loss)
-    lane = NewtonSolver(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
+    lane = solver_of(loss, X[:1000], penalties=(0.1, 1.0, 10.0))
     lane.learn(X[:5000], y[:5000])
     chosen = lane.select([1])
     np.testing.assert_allclose(chosen.sums()[:, 0], lane.sums()[:, 1], rtol=1e-14)

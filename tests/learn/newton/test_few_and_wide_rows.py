@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from simulated import labels
+from simulated import labels, solver_of
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.block.algebra import Equations, gram
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.rows.sparse import as_rows
 
 
@@ -52,7 +51,7 @@ def test_seven_hundred_features(form):
     rng = np.random.default_rng(2)
     X = (rng.random((6000, 700)) < 0.1).astype(np.float32)
     y = labels((X - 0.1) @ rng.normal(size=700) * 0.5)
-    lane = NewtonSolver("log_loss", as_rows(form(X[:1000])))
+    lane = solver_of("log_loss", as_rows(form(X[:1000])))
     lane.learn(form(X[:5000]), y[:5000])
     batch = LogisticRegression(C=0.1, max_iter=200).fit(X[:5000], y[:5000])
     coef, intercept = lane.weights(700, place=3)
@@ -72,7 +71,7 @@ def test_separable_rows_leave_every_penalty_its_own_weights(loss, n):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, 150 if n == 64 else 20))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    lane = NewtonSolver(loss, X)
+    lane = solver_of(loss, X)
     scores = np.empty((n, len(lane)))
     lane._scorer.recent[:] = np.arange(len(lane))  # the smallest leads
     lane.learn(X, y, scores=scores)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, hstack
-from simulated import assert_same
+from simulated import assert_same, solver_of
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -16,7 +16,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.newton.frequent import MOST
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.learn.stored_state import StoredState
 from polyak.rows.sparse import as_rows
 
@@ -44,14 +43,14 @@ def numbers_and_names(loss="squared_error", first_names=NAMES, seed=0):
 def test_neither_batches_nor_stops_leave_a_trace(loss, first_names):
     X, y = numbers_and_names(loss, first_names)
     rows, rng = as_rows(X), np.random.default_rng(1)
-    whole, parts, resumed = (NewtonSolver(loss, rows[:1000]) for _ in range(3))
+    whole, parts, resumed = (solver_of(loss, rows[:1000]) for _ in range(3))
     assert whole.closed == (first_names == NAMES)
     whole.learn(rows, y)
     cuts = [0, *np.sort(rng.integers(0, ROWS, 30)).tolist(), ROWS]
     for begin, end in itertools.pairwise(cuts):
         parts.learn(rows[begin:end], y[begin:end])
         page, arrays = resumed.state()
-        resumed = NewtonSolver(loss, rows[:1000])
+        resumed = solver_of(loss, rows[:1000])
         resumed.set_state(StoredState(page, arrays))
         resumed.learn(rows[begin:end], y[begin:end])
     assert whole.closed
@@ -65,10 +64,10 @@ def test_neither_batches_nor_stops_leave_a_trace(loss, first_names):
 @pytest.mark.parametrize("first_names", [NAMES, 300], ids=["from the first", "from later on"])
 def test_squared_error_is_that_of_the_features_alone(first_names):
     X, y = numbers_and_names(first_names=first_names)
-    lane = NewtonSolver("squared_error", as_rows(X)[:1000])
+    lane = solver_of("squared_error", as_rows(X)[:1000])
     lane.learn(as_rows(X), y)
     features = np.sort(lane._learned.standard.features)
-    alone = NewtonSolver("squared_error", as_rows(X[:, features])[:1000])
+    alone = solver_of("squared_error", as_rows(X[:, features])[:1000])
     alone.learn(as_rows(X[:, features]), y)
     coef, intercept = lane.weights(X.shape[1])
     assert np.count_nonzero(coef[0]) <= len(features)
@@ -80,11 +79,11 @@ def test_squared_error_is_that_of_the_features_alone(first_names):
 def test_parts_add_up_with_the_features_that_all_know():
     X, y = numbers_and_names(first_names=300)
     rows = as_rows(X)
-    whole = NewtonSolver("squared_error", rows[:1000])
+    whole = solver_of("squared_error", rows[:1000])
     whole.learn(rows, y)
     parts = []
     for begin in range(0, ROWS, 3000):
-        part = NewtonSolver("squared_error", rows[begin : begin + 1000])
+        part = solver_of("squared_error", rows[begin : begin + 1000])
         part.learn(rows[begin : begin + 3000], y[begin : begin + 3000])
         parts.append(part)
     parts[0].merge(parts[1:])
@@ -99,7 +98,7 @@ def test_words_of_text_are_too_many():
     chances = 1.0 / np.arange(1, 5001)
     words = rng.choice(5000, size=(2000, 30), p=chances / chances.sum())
     X = csr_matrix((np.ones(words.size), (np.repeat(np.arange(2000), 30), words.ravel())))
-    assert NewtonSolver("log_loss", as_rows(X)[:1000]).left == "there are too many features"
+    assert solver_of("log_loss", as_rows(X)[:1000]).left == "there are too many features"
 
 
 def test_two_numbers_beside_a_name():
@@ -153,10 +152,10 @@ def test_names_that_go_on_coming_are_left_out_from_the_first(names):
     rng = np.random.default_rng(0)
     name = csr_matrix((np.ones(8000), rng.integers(0, names, 8000), np.arange(8001)))
     rows = as_rows(hstack([csr_matrix(rng.normal(size=(8000, NUMBERS))), name]).tocsr())
-    lane = NewtonSolver("squared_error", rows[:1000])
+    lane = solver_of("squared_error", rows[:1000])
     assert lane.closed == (names > 1024)
     assert lane.closed == (len(lane._learned.standard) <= MOST)
     lane.learn(rows, rng.normal(size=8000))
     assert lane.closed == (names > 1024)
     assert set(range(NUMBERS)) <= set(lane._learned.standard.features.tolist())
-    assert not NewtonSolver("squared_error", rows[:1000], intervals=True).closed
+    assert not solver_of("squared_error", rows[:1000], intervals=True).closed

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from simulated import batch_optimum, labels, mean_loss, problem
+from simulated import batch_optimum, labels, mean_loss, problem, solver_of
 
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
 
 
 def learned(loss, X, y, **settings):
-    lane = NewtonSolver(loss, as_rows(X)[:1000], **settings)
+    lane = solver_of(loss, as_rows(X)[:1000], **settings)
     lane.learn(X, y)
     return lane
 
@@ -50,7 +49,7 @@ def test_a_column_that_wanders_off(loss):
     wandering[:, -1] += np.r_[np.zeros(1000), np.linspace(0, 1e7, len(X) - 1000)]
     late = []
     for rows in (X, wandering):  # at first it is all guesswork how the column goes on
-        lane = NewtonSolver(loss, rows[:1000])
+        lane = solver_of(loss, rows[:1000])
         lane.learn(rows, y, stops=[15_000])
         late.append(lane.sums()[1])
     assert late[1].min() == pytest.approx(late[0].min(), rel=0.01)
@@ -63,7 +62,7 @@ def test_a_centre_moves_exactly():
     X = np.column_stack([x, rng.normal(size=len(x))])
     y = np.where(x > 1e5, x - 1e6, 0.0) + X[:, 1]
     lane = learned("squared_error", X[1000:], y[1000:], penalties=(1e-6,))
-    moved = NewtonSolver("squared_error", X[:1000], penalties=(1e-6,))
+    moved = solver_of("squared_error", X[:1000], penalties=(1e-6,))
     moved.learn(X[1000:], y[1000:])
     assert moved._learned.standard.centre[0] == pytest.approx(1e6, rel=1e-3)
     np.testing.assert_allclose(moved.weights()[0], lane.weights()[0], rtol=1e-6)
@@ -100,7 +99,7 @@ def test_the_lane_leaves_at_the_row_that_is_too_wide():
     rows = as_rows(csr_matrix(dense))
     y = np.where(dense[:, 0] > 0, 1.0, -1.0)
     whole, parts, narrow = (
-        NewtonSolver("log_loss", rows[:100], widest=25, intervals=True) for _ in range(3)
+        solver_of("log_loss", rows[:100], widest=25, intervals=True) for _ in range(3)
     )
     whole.learn(rows, y)
     for begin in range(0, 300, 7):
@@ -111,8 +110,8 @@ def test_the_lane_leaves_at_the_row_that_is_too_wide():
         np.testing.assert_array_equal(lane.sums(), narrow.sums())
         with pytest.raises(ValueError, match="has left the race"):
             lane.weights()
-    assert NewtonSolver("log_loss", dense, widest=29, intervals=True).left is not None
-    assert NewtonSolver("log_loss", dense, widest=30, intervals=True).left is None
+    assert solver_of("log_loss", dense, widest=29, intervals=True).left is not None
+    assert solver_of("log_loss", dense, widest=30, intervals=True).left is None
 
 
 def test_one_absurd_row_is_left_out():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated import batch_optimum, correlated, labels, mean_loss, problem
+from simulated import batch_optimum, correlated, labels, mean_loss, problem, ridge_of, solver_of
 
-from polyak.learn.bank.merging import SUMS
-from polyak.learn.newton.solver import NewtonSolver
+from polyak.learn.bank.settings import SUMS
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 
@@ -16,7 +15,7 @@ CURVED = ("log_loss", "squared_hinge")
 
 def learned(loss, X, y, weights=None, **settings):
     """Learn all rows; the sums are those of the later half, as the race compares them."""
-    lane = NewtonSolver(loss, as_rows(X)[:1000], **settings)
+    lane = solver_of(loss, as_rows(X)[:1000], **settings)
     lane.learn(X, y, weights, stops=[len(y) // 2])
     return lane
 
@@ -38,12 +37,12 @@ def test_squared_error_is_ridge_exactly(n, weighted):
     lane = learned("squared_error", X, y, weights, penalties=(0.1, 50.0))
     coef, intercept = lane.weights()
     Z = (X - lane._learned.standard.centre) / lane._learned.standard.spread
-    assert lane.ridge()[0] == 0
-    np.testing.assert_allclose(lane.ridge()[1:], 1.0, atol=0.1)
+    assert ridge_of(lane)[0] == 0
+    np.testing.assert_allclose(ridge_of(lane)[1:], 1.0, atol=0.1)
     for t, tau in enumerate((0.1, 50.0)):
         A = np.column_stack([np.ones(n), Z])
         counts = np.ones(n) if weights is None else weights
-        R = tau * np.diag(lane.ridge())
+        R = tau * np.diag(ridge_of(lane))
         w = np.linalg.solve((A * counts[:, None]).T @ A + R, A.T @ (counts * y))
         np.testing.assert_allclose(coef[t], w[1:] / lane._learned.standard.spread, rtol=1e-8)
         expected = w[0] - w[1:] @ (lane._learned.standard.centre / lane._learned.standard.spread)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated import batch_optimum, mean_loss, problem
+from simulated import batch_optimum, mean_loss, problem, solver_of
 
-from polyak.learn.bank.merging import SUMS
+from polyak.learn.bank.settings import SUMS
 from polyak.learn.newton.cadence import LONG_BLOCK
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 from polyak.rows.sparse import as_rows
 
@@ -21,7 +20,7 @@ ROWS = 9 * LONG_BLOCK + 1000  # blocks have grown to twice their length
 def test_late_rows_are_scored_by_good_weights(loss, columns):
     penalties = (0.1, 10.0)
     X, y = problem(loss, ROWS, columns)
-    lane = NewtonSolver(loss, as_rows(X)[:1000], penalties=penalties)
+    lane = solver_of(loss, as_rows(X)[:1000], penalties=penalties)
     scores, half = np.empty((ROWS, len(penalties))), ROWS // 2
     notes = lane.learn(X, y, scores=scores, stops=[half, ROWS])
     losses = get_loss(loss).value(scores, y[:, None])

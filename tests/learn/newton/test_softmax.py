@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulated import ridge_of, solver_of
 from sklearn.linear_model import LogisticRegression
 
 from polyak.learn.newton.softmax import ClassesBlock, basis
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 CLASSES = 4
@@ -23,13 +23,13 @@ def ordered(n, features=6, seed=0):
 
 def lane_of(X, penalties=(0.1, 1.0, 10.0)):
     how = {"outputs": CLASSES, "one_vs_rest": True, "softmax": True}
-    return NewtonSolver("log_loss", X[:1000], penalties=penalties, **how)
+    return solver_of("log_loss", X[:1000], penalties=penalties, **how)
 
 
 def optimum(lane, X, y, penalty):
     """Find what scikit-learn does with the same penalty, in the lane's own units."""
     units = lane._finished()._learned.standard
-    unit = units.units * np.sqrt(1.0 / lane.ridge()[1:])
+    unit = units.units * np.sqrt(1.0 / ridge_of(lane)[1:])
     Z = (X - units.centre) / unit
     found = LogisticRegression(C=1.0 / penalty, tol=1e-9, max_iter=5000).fit(Z, y)
     coef = found.coef_ / unit
@@ -41,7 +41,7 @@ def test_few_rows_are_at_their_optimum():
     lane = lane_of(X)
     lane.learn(X, y)
     coef, intercept = lane.weights(place=lane.lead)
-    true_coef, true_intercept = optimum(lane, X, y, lane.penalties[lane.lead])
+    true_coef, true_intercept = optimum(lane, X, y, lane.objective.penalties[lane.lead])
     ours, theirs = (
         softmax(X @ w.T + b) for w, b in ((coef, intercept), (true_coef, true_intercept))
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulated import assert_same, labels
+from simulated import assert_same, labels, solver_of
 
 from polyak.learn.newton.block import curvature, thinning
 from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.softmax import ClassesBlock
-from polyak.learn.newton.solver import NewtonSolver
 from polyak.losses import get_loss
 
 
@@ -95,7 +94,7 @@ def test_wide_blocks_that_grow_give_the_same_bits_in_any_batches():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((36_000, 150), dtype=np.float32)
     y = labels(X @ rng.normal(size=150) / 10)
-    lanes = [NewtonSolver("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
+    lanes = [solver_of("log_loss", X[:1000], penalties=(1.0, 100.0)) for _ in range(2)]
     lanes[0].threads = 2
     lanes[0].learn(X, y)
     for begin, end in ((0, 700), (700, 32_769), (32_769, 34_000), (34_000, 36_000)):

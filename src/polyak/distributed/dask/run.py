@@ -27,7 +27,6 @@ from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.features import FeatureMap
 from polyak.model.training_report import Engine
-from polyak.training.beginning import classes_of
 from polyak.training.finishing import DataInfo
 from polyak.training.job import Progress
 
@@ -115,7 +114,7 @@ def _completed(how: How, found: Surveyed) -> How:
     """Return ``how`` with the schema, hashing and classes found in the files."""
     classes = how.classes
     if found.schema is not None:
-        of_table = classes_of(found.schema, get_loss(how.recipe.loss))
+        of_table = found.schema.classes_for(get_loss(how.recipe.loss))
         if classes is None and of_table is not None:
             classes = tuple(of_table.tolist())
     return replace(how, schema=found.schema, hashing=found.hashing, classes=classes)

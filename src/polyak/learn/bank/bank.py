@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from polyak import _core
 from polyak.errors import DivergenceError
 from polyak.learn.averaging import Averaging
-from polyak.learn.bank.merging import SUMS, merged_state
 from polyak.learn.bank.settings import (
+    SUMS,
     Step,
     as_array,
     check_choices,
@@ -140,7 +140,7 @@ class Bank:
 
     def _set_out(self, **own: Floats) -> None:
         start = self.averaging.first_start  # the detector's average begins with the zero model
-        self._set_fields(start=start, scale=1.0, unit=1.0, total=float(start < 0), **own)
+        self.set_fields(start=start, scale=1.0, unit=1.0, total=float(start < 0), **own)
 
     def __len__(self) -> int:
         return len(self.alpha)
@@ -210,7 +210,7 @@ class Bank:
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from error
         if again:
-            self._set_fields(**progressive)
+            self.set_fields(**progressive)
         return None if stops is None else notes
 
     def check(
@@ -330,29 +330,11 @@ class Bank:
         chosen.set_state(self._core.state(keep))
         return chosen
 
-    def merge(self, others: Sequence[Bank], base: Bank | None = None) -> None:
-        """Become what this bank and others learned together, each from rows of its own.
-
-        Averages and iterates are averaged, each weighted by the rows its bank saw;
-        clocks, sums of squares and progressive sums add up. Learning goes on as after that many
-        rows. The learning rates stay this bank's. Where all began from the same bank, ``base``,
-        what that one knew counts once; see `polyak.learn.bank.merging`.
-        """
-        for other in [*others, *([] if base is None else [base])]:
-            if other._of_its_kind() != self._of_its_kind():
-                raise ValueError("only banks of the same models and settings can be merged")
-        banks = [self, *others]
-        if not any(bank.clock - (0 if base is None else base.clock) for bank in banks):
-            return
-        state, fields = merged_state(banks, base)
-        self.set_state(state)
-        self._set_fields(**fields)
-
     def move_intercepts(self, by: Callable[[NDArray[Any]], Floats]) -> None:
         """Add to each model's intercepts, the iterate's and the average's, what its weights say."""
         bias, sums = self.field("bias"), self.field("bias_sum")
         averaged = self.field("total") * by(self.coef)
-        self._set_fields(bias=bias + by(self.last_coef), bias_sum=sums + averaged)
+        self.set_fields(bias=bias + by(self.last_coef), bias_sum=sums + averaged)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.state()
@@ -368,7 +350,8 @@ class Bank:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _of_its_kind(self) -> tuple[Any, ...]:
+    def kind(self) -> tuple[Any, ...]:
+        """Return what banks must have in common to be merged."""
         arrays = (self.alpha, self.outputs, self.replicas)
         return (
             self._settings,
@@ -392,7 +375,8 @@ class Bank:
         missing = (self._settings["limit"] or 0) - len(weights)
         return weights if missing <= 0 else np.pad(weights, ((0, missing), (0, 0)))
 
-    def _set_fields(self, **values: Any) -> None:
+    def set_fields(self, **values: Any) -> None:
+        """Set some of the numbers that each model keeps."""
         models = self._core.models()
         for name, value in values.items():
             models[_core.model_fields.index(name)] = value

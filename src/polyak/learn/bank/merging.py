@@ -19,52 +19,40 @@ What banks of proximal steps know adds up: see `added_up`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.averaging import Averaging
+from polyak.learn.bank.bank import Bank
+from polyak.learn.bank.settings import SUMS
 
 Floats = NDArray[np.float64]
 
-SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
-"""The progressive sums of a model, since they were last set to zero: the weights of rows, losses,
-their squares, errors, rows where a wrong class scored highest (for the first model of a group),
-losses capped and weighted by the rows' limits, and the number of capped ones."""
 LINES_AT_A_TIME = 1 << 14
 
 
-class PartialBank(Protocol):
-    """What of a bank is merged."""
+def merge_banks(bank: Bank, others: Sequence[Bank], base: Bank | None = None) -> None:
+    """Make a bank what it and others learned together, each from rows of its own.
 
-    averaging: Averaging
-    dtype: np.dtype[Any]
-
-    @property
-    def proximal(self) -> bool:
-        """Whether its steps are proximal."""
-
-    def __len__(self) -> int:
-        """Return the number of models."""
-
-    @property
-    def clock(self) -> int:
-        """The number of rows learned."""
-
-    def field(self, name: str) -> Floats:
-        """Return one of the numbers each model keeps."""
-
-    def state(self) -> dict[str, Any]:
-        """Return all that learning changes."""
+    Averages and iterates are averaged, each weighted by the rows its bank saw; clocks, sums of
+    squares and progressive sums add up. Learning goes on as after that many rows. The learning
+    rates stay the first bank's. Where all began from the same bank, ``base``, what that one knew
+    counts once.
+    """
+    for other in [*others, *([] if base is None else [base])]:
+        if other.kind() != bank.kind():
+            raise ValueError("only banks of the same models and settings can be merged")
+    banks = [bank, *others]
+    if not any(one.clock - (0 if base is None else base.clock) for one in banks):
+        return
+    state, fields = (_merged_proximal if bank.proximal else _merged)(banks, base)
+    bank.set_state(state)
+    bank.set_fields(**fields)
 
 
-def merged_state(
-    banks: Sequence[PartialBank], base: PartialBank | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Work out the state of the merged bank, and the fields of its models that differ."""
-    if banks[0].proximal:
-        return _merged_proximal(banks, base)
+def _merged(banks: Sequence[Bank], base: Bank | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the state of the merged bank, and the fields of its models that differ."""
     clock_then = 0 if base is None else base.clock
     rows = np.array([bank.clock - clock_then for bank in banks], dtype=np.float64)
     shares = rows / rows.sum()
@@ -106,7 +94,7 @@ def merged_state(
 
 
 def _merged_proximal(
-    banks: Sequence[PartialBank], base: PartialBank | None
+    banks: Sequence[Bank], base: Bank | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     all_banks, last_is_base = [*banks, *([] if base is None else [base])], base is not None
     state, fields = added_up(all_banks, [bank.state() for bank in all_banks], last_is_base)
@@ -124,7 +112,7 @@ class _Averages:
     """
 
     def __init__(
-        self, banks: Sequence[PartialBank], base: PartialBank | None, shares: Floats, clock: int
+        self, banks: Sequence[Bank], base: Bank | None, shares: Floats, clock: int
     ) -> None:
         power = banks[0].averaging.power
         nothing = np.zeros(len(banks[0]))
@@ -153,7 +141,7 @@ class _Averages:
             self.parts.append(left)
 
 
-def _rows_before_average(bank: PartialBank) -> Floats:
+def _rows_before_average(bank: Bank) -> Floats:
     start = bank.field("start")
     before: Floats = np.where(start < 0, bank.clock, np.minimum(start, bank.clock))
     return before
@@ -170,13 +158,13 @@ def _weight(rows: Floats, power: float) -> Floats:
     return np.asarray(((rows + 0.5) ** (power + 1.0) - 0.5 ** (power + 1.0)) / (power + 1.0))
 
 
-def _mean_bias(bank: PartialBank) -> Floats:
+def _mean_bias(bank: Bank) -> Floats:
     of_iterate, of_sum = _average_of(bank)
     mean: Floats = of_iterate * bank.field("bias") + of_sum * bank.field("bias_sum")
     return mean
 
 
-def _average_of(bank: PartialBank) -> tuple[Floats, Floats]:
+def _average_of(bank: Bank) -> tuple[Floats, Floats]:
     """Return the factors of iterate and sum in an average; with no sum, it is the iterate."""
     total = bank.field("total")
     there = total > 0
@@ -184,7 +172,7 @@ def _average_of(bank: PartialBank) -> tuple[Floats, Floats]:
 
 
 def _lines(
-    banks: list[PartialBank], states: list[dict[str, Any]], shares: Floats, plan: _Averages
+    banks: list[Bank], states: list[dict[str, Any]], shares: Floats, plan: _Averages
 ) -> NDArray[Any]:
     """Add the lines up, some at a time: in twice the precision, but not in twice the memory."""
     models = len(plan.total)
@@ -221,7 +209,7 @@ def _added(parts: list[NDArray[Any]], last_is_base: bool) -> NDArray[Any]:
 
 
 def added_up(
-    banks: Sequence[PartialBank], states: list[dict[str, Any]], last_is_base: bool
+    banks: Sequence[Bank], states: list[dict[str, Any]], last_is_base: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Add up what each bank has beyond the base, which may be the last, and the base itself."""
     signs = [1.0] * len(banks)

@@ -14,6 +14,11 @@ from polyak.learn.schedules import Polynomial
 Floats = NDArray[np.float64]
 Step = Literal["explicit", "implicit", "proximal"]
 
+SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped")
+"""The progressive sums of a model, since they were last set to zero: the weights of rows, losses,
+their squares, errors, rows where a wrong class scored highest (for the first model of a group),
+losses capped and weighted by the rows' limits, and the number of capped ones."""
+
 
 class Models(NamedTuple):
     """The settings of each model, and the power that all share."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.newton.block.algebra import WIDE
 from polyak.learn.newton.cadence import Cadence
+from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.standardize import Standard
 from polyak.learn.stored_state import FLOATS, StoredState
 from polyak.rows.taken import SomeRows
@@ -41,14 +42,7 @@ class HeldRows:
 
     Parameters
     ----------
-    outputs : int
-        The columns of the targets.
-    fit_intercept : bool
-        Whether the first column is a constant.
-    exact : bool
-        Whether sums of the rows are all that remains of them, so that 32 bits would lose digits.
-    may_be_coarse : bool
-        Whether rows that arrive in 32 bits may be held in 32 bits.
+    objective : Objective
     block : int
         The rows of a block until the first begins.
 
@@ -60,16 +54,13 @@ class HeldRows:
         The number of rows of the current block.
     """
 
-    def __init__(
-        self, outputs: int, *, fit_intercept: bool, exact: bool, may_be_coarse: bool, block: int
-    ) -> None:
-        self.first = int(fit_intercept)  # the column where features begin
-        self.exact, self.may_be_coarse = exact, may_be_coarse
+    def __init__(self, objective: Objective, block: int) -> None:
+        self.first = int(objective.fit_intercept)  # the column where features begin
+        self.objective = objective
         self.count, self.block = 0, block
         self._Z: NDArray[Any] = np.zeros((0, 0))
-        self._targets: Floats = np.zeros((0, outputs))
+        self._targets: Floats = np.zeros((0, objective.outputs))
         self._weights: Floats = np.ones(0)
-        self._fresh: Floats = np.ones(0)  # zero for rows that were learned before
         self._limits: Floats = np.ones((0, 2))  # each row's cap and share in comparisons
         self._bits, self._threads = 64, 1  # of the last rows
         self._usual: tuple[Floats | None] | None = None  # what `weights` returns, once computed
@@ -108,17 +99,19 @@ class HeldRows:
     def _precision(self, width: int, before: int) -> np.dtype[Any]:
         """Return the precision in which rows are held: with many columns, 32 bits suffice.
 
-        Rows that arrive in 32 bits are held so with few columns, too: rounding them once more, in
-        standard units, adds no more error than they have. Not those of the first block, which are
-        few.
+        Not where sums of the rows are all that remains of them. Rows that arrive in 32 bits are
+        held so with few columns, too: rounding them once more, in standard units, adds no more
+        error than they have. Not those of the first block, which are few.
         """
-        wide = width > WIDE and not self.exact
-        coarse = self.may_be_coarse and before > 0 and self._bits == 32
+        own = self.objective
+        wide = width > WIDE and not own.exact
+        plain = own.loss == "log_loss" and not (own.softmax or own.sparsity or own.for_inference)
+        coarse = plain and before > 0 and self._bits == 32
         return np.dtype(np.float32 if wide or coarse else np.float64)
 
     def _allocate_targets(self) -> None:
         self._targets = np.zeros((self.block, self._targets.shape[1]))
-        self._weights, self._fresh = np.ones((2, self.block))
+        self._weights = np.ones(self.block)
         self._limits = np.ones((self.block, 2))
 
     def add(
@@ -128,8 +121,6 @@ class HeldRows:
         weights: Floats | None,
         limits: Floats | None,
         standard: Standard,
-        *,
-        fresh: bool,
         threads: int = 1,
     ) -> int:
         """Hold more rows; return the number of values left out because they have no column."""
@@ -140,7 +131,6 @@ class HeldRows:
         left_out = standard.fill(rows, columns, threads)
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
-        self._fresh[place] = float(fresh)
         self._limits[place] = NO_LIMITS if limits is None else limits
         self.count += len(rows)
         return left_out
@@ -154,7 +144,7 @@ class HeldRows:
         other = copy.copy(self)
         if to_change:
             other._Z = self._Z[: self.count].copy()
-            for name in ("_targets", "_weights", "_fresh", "_limits"):
+            for name in ("_targets", "_weights", "_limits"):
                 setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -184,8 +174,8 @@ class HeldRows:
         return float(self.count if weights is None else weights.sum())
 
     def scoring_weights(self, begin: int) -> Floats:
-        """Return the weights of rows from ``begin`` on, zero for those that were learned before."""
-        return self._weights[begin : self.count] * self._fresh[begin : self.count]
+        """Return the weights of rows from ``begin`` on, as they came."""
+        return self._weights[begin : self.count]
 
     def limits(self, begin: int) -> Floats:
         """Return the cap and share in comparisons of each row from ``begin`` on."""
@@ -198,7 +188,6 @@ class HeldRows:
             "held.rows": self._Z[held, :columns].copy(),
             "held.targets": self._targets[held].copy(),
             "held.weights": self._weights[held].copy(),
-            "held.fresh": self._fresh[held].copy(),
             "held.limits": self._limits[held].copy(),
         }
 
@@ -215,5 +204,4 @@ class HeldRows:
         shape = (self.count, self._targets.shape[1])
         self._targets[held] = stored.array("targets", shape, least=-np.inf)
         self._weights[held] = stored.array("weights", (self.count,), least=0.0)
-        self._fresh[held] = stored.array("fresh", (self.count,), least=0.0)
         self._limits[held] = stored.array("limits", (self.count, 2))

@@ -171,14 +171,11 @@ class Information:
                 found = tiled.exactly(G[0 if first.exact else k // each], own, t, start)
                 W[:, [t], k : k + each] = unflat(found[:, None], each)
         new = replace(first, W=W, P=right, G=G, M=M)
-        return new if first.exact else replace(new, P=new._products() - right)
+        return new if first.exact else replace(new, P=new._products_with(W) - right)
 
     def _right(self) -> Floats:
         """Return the right-hand side of the equations that W solves, without the penalty."""
-        return self.P if self.exact else self._products() - self.P
-
-    def _products(self) -> Floats:
-        return self._products_with(self.W)
+        return self.P if self.exact else self._products_with(self.W) - self.P
 
     def _products_with(self, W: Floats) -> Floats:
         each = self.outputs_each

@@ -16,10 +16,10 @@ from polyak.learn.newton.block.algebra import FewerRows, gram
 from polyak.learn.newton.block.leave_one_out import scores_left_out
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.converging import converged, has_no_optimum
-from polyak.learn.newton.fitting import INTERCEPT, BlockSolver
 from polyak.learn.newton.frequent import without_others
 from polyak.learn.newton.held_rows import usual_weights
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.objective import INTERCEPT, Objective
 from polyak.learn.newton.sandwich import sandwich_of
 from polyak.learn.newton.softmax import of_classes
 from polyak.learn.newton.softmax import scores_left_out as classes_left_out
@@ -40,7 +40,7 @@ class Learned:
 
     Attributes
     ----------
-    blocks : BlockSolver
+    objective : Objective
         The loss and the penalties.
     standard : Standard
         The columns with their units.
@@ -50,23 +50,15 @@ class Learned:
         The total weight of the rows.
     """
 
-    blocks: BlockSolver
+    objective: Objective
     standard: Standard
     known: Information
     weight: float = 0.0
 
     @classmethod
-    def none(cls, blocks: BlockSolver, outputs: int, *, fit_intercept: bool) -> Learned:
+    def none(cls, objective: Objective) -> Learned:
         """Return what is known before the first row."""
-        known = Information.none(
-            int(fit_intercept),
-            len(blocks.penalties),
-            outputs - int(blocks.softmax),
-            exact=blocks.exact,
-            intervals=blocks.intervals,
-            together=blocks.softmax,
-        )
-        return cls(blocks, Standard(fit_intercept=fit_intercept), known)
+        return cls(objective, Standard(fit_intercept=objective.fit_intercept), objective.no_rows())
 
     @property
     def columns(self) -> int:
@@ -75,7 +67,7 @@ class Learned:
 
     def penalty(self) -> Ridge:
         """Return the penalty of the losses of all rows."""
-        return self.blocks.penalty(self.standard, self.weight)
+        return self.objective.penalty(self.standard, self.weight)
 
     def padded(self) -> Information:
         """Return the losses with columns that were zero in all rows so far."""
@@ -88,8 +80,8 @@ class Learned:
     def select(self, penalties: Sequence[int]) -> Learned:
         """Return the same for only these penalties, by their places."""
         keep = list(penalties)
-        blocks = replace(self.blocks, penalties=self.blocks.penalties[keep])
-        return replace(self.copy(), blocks=blocks, known=self.known.select(keep))
+        objective = replace(self.objective, penalties=self.objective.penalties[keep])
+        return replace(self.copy(), objective=objective, known=self.known.select(keep))
 
     def kept(self, places: NDArray[np.int64]) -> Learned:
         """Return the optimum of these columns, by their places, without the others."""
@@ -139,7 +131,7 @@ class Learned:
         self, n_features: int | None, place: int | None, dtype: Any
     ) -> tuple[NDArray[Any], Floats]:
         """Return each model's weights and intercepts, or those of the penalty at ``place``."""
-        W = of_classes(self.known.W) if self.blocks.softmax else self.known.W
+        W = of_classes(self.known.W) if self.objective.softmax else self.known.W
         W = W if place is None else W[:, place]
         flat = np.ascontiguousarray(W).reshape(len(W), math.prod(W.shape[1:]))
         width = self.standard.n_features if n_features is None else n_features
@@ -159,18 +151,18 @@ class Learned:
         The rows are all that were learned. Where weights are sparse, the set of those that are not
         zero is taken as fixed.
         """
-        Z, shrink, blocks = self.standard_rows(X), self.penalty().shrink, self.blocks
-        if blocks.softmax:
+        Z, shrink, objective = self.standard_rows(X), self.penalty().shrink, self.objective
+        if objective.softmax:
             return partial(classes_left_out, Z, targets, weights, self.known.W, shrink)
-        loss, sparse = blocks.smooth_loss(*Z.shape), blocks.sparsity is not None
+        loss, sparse = objective.smooth_loss(*Z.shape), objective.sparsity is not None
         W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
         if sparse:
             shrink = np.maximum(shrink, INTERCEPT)
         elif len(Z) < Z.shape[1]:  # less work, and the same
-            few = FewerRows(Z, np.maximum(shrink[:, 0] / blocks.penalties[0], INTERCEPT))
+            few = FewerRows(Z, np.maximum(shrink[:, 0] / objective.penalties[0], INTERCEPT))
             W = [few.inward(own) for own in W]
-            Z, shrink = few.rows, np.repeat(blocks.penalties[None], len(Z), axis=0)
-        matrix = gram(Z, weights) if blocks.exact and not sparse else None
+            Z, shrink = few.rows, np.repeat(objective.penalties[None], len(Z), axis=0)
+        matrix = gram(Z, weights) if objective.exact and not sparse else None
 
         def scores(place: int) -> Floats:
             found = np.empty((len(Z), len(W)))
@@ -193,20 +185,17 @@ class Learned:
 
         The rows are all that were learned. None if numbers overflow.
         """
-        Z, place = self.standard_rows(X), self.blocks.smallest
+        Z, place = self.standard_rows(X), self.objective.smallest
         shrink = self.penalty().shrink[:, place]
         own = usual_weights(Z, np.ones(len(Z)) if weights is None else weights, threads)
-        loss = self.blocks.smooth_loss(*Z.shape)
+        loss = self.objective.smooth_loss(*Z.shape)
         found = converged(loss, self.padded(), Z, targets, own, shrink, place, threads)
         if not found.is_finite():
             return None
         return replace(self, known=found), not has_no_optimum(found, Z, own, shrink)
 
-    def sandwich(self, rows: int, times: float) -> Sandwich:
-        """Return the weights at the smallest penalty and their covariance, in the rows' units.
-
-        ``rows`` is the number of rows, each learned ``times`` times on average.
-        """
-        known, place = self.known, self.blocks.smallest
+    def sandwich(self, rows: int) -> Sandwich:
+        """Return the weights at the smallest penalty and their covariance, in the rows' units."""
+        known, place = self.known, self.objective.smallest
         shrink = self.penalty().shrink[:, place]
-        return sandwich_of(self.standard, known.W[:, place], known.G, known.M, shrink, rows, times)
+        return sandwich_of(self.standard, known.W[:, place], known.G, known.M, shrink, rows)

@@ -61,13 +61,11 @@ def sandwich_of(
     M: list[Floats],
     shrink: Floats,
     rows: float,
-    times: float,
 ) -> Sandwich:
     """Return weights and their covariance in the units of the rows.
 
-    ``W`` has a column per output; ``shrink`` is the diagonal of the penalty. ``rows`` is the number
-    of rows, each learned ``times`` times on average. The weights apply to a row's distance from the
-    centres, so that there is no shift to undo.
+    ``W`` has a column per output; ``shrink`` is the diagonal of the penalty. The weights apply to a
+    row's distance from the centres, so that there is no shift to undo.
 
     The degrees of freedom are the sum of the rows' curvatures less the number of weights. For
     squared error that sum is the number of rows; for log_loss with a rare class about the rows of
@@ -84,9 +82,8 @@ def sandwich_of(
         own = G[k % len(G)]
         bread = _inverse(own, shrink)
         both = bread @ M[k] @ bread * unit[:, None] * unit
-        # Rows learned twice are twice in G and in M, so that the sandwich comes out half as large.
-        covariance[k, here, here] = 0.5 * times * (both + both.T)
-        degrees[k] = max((own[0, 0] / times if first else rows) - len(W), 1.0)
+        covariance[k, here, here] = 0.5 * (both + both.T)
+        degrees[k] = max((own[0, 0] if first else rows) - len(W), 1.0)
     return Sandwich(standard.features.copy(), standard.centre.copy(), weights, covariance, degrees)
 
 

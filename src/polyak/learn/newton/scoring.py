@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.bank.merging import SUMS
+from polyak import _core
+from polyak.learn.bank.settings import SUMS
 from polyak.learn.newton.block.algebra import times
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.progressive import RATED, progressive_sums
+from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.softmax import odds_of_classes, of_classes
+from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 
 Floats = NDArray[np.float64]
 
+RATED = SUMS.index("rated")
 SEGMENT, SHORTEST_SEGMENT, MOST_SCORES = 8192, 512, 1 << 20
 """Rows whose losses are summed at a time, counted from the last fit; fewer of many models, whose
 scores would take more than 8 MiB."""
@@ -46,7 +50,7 @@ class Scorer:
     Attributes
     ----------
     totals : array of shape (sums, models)
-        Each model's sums since the last milestone, as `polyak.learn.bank.merging.SUMS` lists them.
+        Each model's sums since the last milestone, as `polyak.learn.bank.settings.SUMS` lists them.
     recent : array of shape (penalties,)
         The losses of each penalty, a row counting as often as there are rows before it: later
         weights are more to the point.
@@ -54,19 +58,10 @@ class Scorer:
         The number of held rows that are in the sums.
     """
 
-    def __init__(
-        self,
-        loss: str,
-        penalties: int,
-        outputs: int,
-        *,
-        one_vs_rest: bool,
-        softmax: bool,
-        together: bool,
-    ) -> None:
-        self.loss, self.outputs, self.one_vs_rest = loss, outputs, one_vs_rest
-        self.softmax, self.together = softmax, together
-        self.totals: Floats = np.zeros((len(SUMS), penalties * outputs))
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        penalties = len(objective.penalties)
+        self.totals: Floats = np.zeros((len(SUMS), penalties * objective.outputs))
         self.recent: Floats = np.zeros(penalties)
         self.begin_block()
 
@@ -105,10 +100,11 @@ class Scorer:
         return cache.scores[0][begin - cache.first :]
 
     def _products(self, known: Information, held: HeldRows, begin: int, threads: int) -> Floats:
-        W = of_classes(known.W) if self.softmax else known.W
+        softmax = self.objective.softmax
+        W = of_classes(known.W) if softmax else known.W
         W = W.reshape(len(known), self.totals.shape[1])
         scores = times(held.rows(len(known), begin), W, threads)
-        return odds_of_classes(scores, self.outputs) if self.softmax else scores
+        return odds_of_classes(scores, self.objective.outputs) if softmax else scores
 
     def count(
         self,
@@ -139,19 +135,12 @@ class Scorer:
         return self.totals + self._sums_of(scores, held, threads)
 
     def _sums_of(self, scores: Floats, held: HeldRows, threads: int) -> Floats:
-        scores = scores.reshape(-1, len(self.recent), self.outputs)
-        if self.together and not self.softmax:
+        scores = scores.reshape(-1, len(self.recent), self.objective.outputs)
+        if self.objective.counts_own_class and not self.objective.softmax:
             scores = normalised_odds(scores)
-        return progressive_sums(
-            self.loss,
-            scores,
-            held.targets(self.counted),
-            held.scoring_weights(self.counted),
-            held.limits(self.counted),
-            one_vs_rest=self.one_vs_rest,
-            together=self.together,
-            threads=threads,
-        )
+        begin = self.counted
+        own = (held.targets(begin), held.scoring_weights(begin), held.limits(begin))
+        return progressive_sums(self.objective, scores, *own, threads)
 
     def restart(self) -> None:
         """Begin a new interval of the race: its sums are zero."""
@@ -160,7 +149,62 @@ class Scorer:
     def select(self, penalties: Sequence[int]) -> Scorer:
         """Return a copy for only these penalties, by their places."""
         keep, chosen = list(penalties), copy.copy(self)
-        totals = self.totals.reshape(len(SUMS), len(self.recent), self.outputs)
+        totals = self.totals.reshape(len(SUMS), len(self.recent), self.objective.outputs)
         chosen.totals = totals[:, keep].reshape(len(SUMS), -1)
         chosen.recent = self.recent[keep]
+        left = self.objective.penalties[keep]
+        chosen.objective = replace(self.objective, penalties=left)
         return chosen
+
+
+def progressive_sums(
+    objective: Objective,
+    scores: Floats,
+    targets: Floats,
+    weights: Floats,
+    limits: Floats,
+    threads: int = 1,
+) -> Floats:
+    """Return the sums of each model's scores over rows, of shape (SUMS, penalties * outputs).
+
+    ``scores`` has the shape (rows, penalties, outputs), ``targets`` (rows, outputs), ``limits``
+    (rows, 2), see `polyak.learn.race.row_limits`. Of classes that are learned ``together`` only the
+    row's own loses: what counts is its probability.
+
+    Examples
+    --------
+    >>> scores, targets = np.array([[[2.0]], [[-1.0]]]), np.array([[3.0], [1.0]])
+    >>> limits = np.array([[1.5, 1.0], [1.5, 1.0]])
+    >>> progressive_sums(Objective("squared_error"), scores, targets, np.ones(2), limits).T
+    array([[2.  , 2.5 , 4.25, 3.  , 0.  , 2.  , 1.  ]])
+    """
+    rows, penalties, outputs = scores.shape
+    sums = np.zeros((len(SUMS), penalties * outputs))
+    sums[0] = weights.sum()
+    loss = objective.loss
+    if loss == "log_loss" and outputs == 1:  # by far the most frequent: the core needs one pass
+        flat, own = np.ascontiguousarray(scores[:, :, 0]), np.ascontiguousarray(targets[:, 0])
+        found = _core.logistic_sums(flat, own, weights, limits, threads)
+        sums[1:4], sums[RATED:] = found[:3], found[3:]
+        return sums
+    own, kind = targets[:, None, :], get_loss(loss)
+    values, slopes = kind.value_and_slope(scores, own)
+    if loss == "squared_error":
+        error = np.abs(slopes)
+    elif kind.classifies:
+        error = ((scores > 0) != (own > 0)).astype(np.float64)
+    else:
+        error = np.abs(kind.predictions(scores) - own)
+    if objective.counts_own_class:
+        values = np.where(own > 0, values, 0.0)
+    flat = values.reshape(rows, -1)
+    sums[1] = weights @ flat
+    sums[2] = weights @ np.square(flat)
+    sums[3] = weights @ error.reshape(rows, -1)
+    if objective.one_vs_rest:
+        sums[4, ::outputs] = weights @ (scores.argmax(axis=2) != targets.argmax(axis=1)[:, None])
+    cap, share = limits.T
+    counts_fully = flat <= cap[:, None]  # false for a loss that is not a number
+    sums[RATED] = (weights * share) @ np.where(counts_fully, flat, cap[:, None])
+    sums[RATED + 1] = (weights > 0) @ ~counts_fully
+    return sums

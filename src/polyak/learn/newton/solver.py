@@ -6,7 +6,7 @@ before it summed up by a quadratic: see `polyak.learn.newton.block.step`. For sq
 exact.
 
 Rows are held until their block is full (`HeldRows`) and scored meanwhile (`Scorer`); `Cadence` says
-when weights are refitted, `BlockSolver` refits them, and `Learned` is what remains of the rows.
+when weights are refitted, `Fit` refits them, and `Learned` is what remains of the rows.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.newton.block.penalty import Sparsity, check_penalties
 from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
 from polyak.learn.newton.converging import MOST_VALUES
-from polyak.learn.newton.fitting import BlockSolver, Fit
+from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.learned import Learned
-from polyak.learn.newton.limits import PENALTIES, TOO_MANY, WIDEST, most_features
-from polyak.learn.newton.progressive import progressive_sums
+from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
+from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import drift, remembered
-from polyak.learn.newton.scoring import Scorer
+from polyak.learn.newton.scoring import Scorer, progressive_sums
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
@@ -67,26 +66,10 @@ class NewtonSolver:
 
     Parameters
     ----------
-    loss : str
-        One that has a curvature, or a rounded one, see `polyak.losses`.
+    objective : Objective
+        The loss and the penalties.
     first_rows : array or SparseRows
         The rows that centres and spreads are taken from; they are not learned here.
-    penalties : sequence of float
-        Ridge penalties in pseudo-observations: 10 weighs like ten rows at which a weight is zero.
-    outputs : int
-        The columns of the targets, or the classes.
-    one_vs_rest : bool
-        Targets are class numbers.
-    fit_intercept : bool
-    intervals : bool
-        Keep what standard errors at the smallest penalty need: another matrix.
-    softmax : bool
-        Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
-        odds of each class against the rest, which a softmax of the models' own gives.
-    together : bool
-        Count the loss of a row by the probability of its own class, as ``softmax`` implies.
-    sparsity : Sparsity, optional
-        Weights are to be exactly zero or not negative, see `polyak.learn.newton.block.penalty`.
     widest : int
         The most features there may be.
 
@@ -104,60 +87,28 @@ class NewtonSolver:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(1000.0, 1.0, size=(5000, 2))
     >>> y = X @ [1.0, 2.0] + 5.0
-    >>> solver = NewtonSolver("squared_error", X[:1000])
+    >>> solver = NewtonSolver(Objective("squared_error"), X[:1000])
     >>> solver.learn(X, y)
     >>> coef, intercept = solver.weights()
     >>> coef[0].round(3), float(intercept[0].round(1))
     (array([1., 2.]), 5.0)
     """
 
-    def __init__(
-        self,
-        loss: str,
-        first_rows: Rows,
-        *,
-        penalties: Sequence[float] = PENALTIES,
-        outputs: int = 1,
-        one_vs_rest: bool = False,
-        fit_intercept: bool = True,
-        intervals: bool = False,
-        softmax: bool = False,
-        together: bool = False,
-        sparsity: Sparsity | None = None,
-        widest: int = WIDEST,
-    ) -> None:
-        if not get_loss(loss).has_curvature:
-            raise ValueError(f"Newton's step needs a curvature, which {loss!r} does not have")
-        check_penalties(penalties, sparsity)
-        blocks = BlockSolver(
-            loss, np.array(penalties, dtype=np.float64), intervals, softmax, sparsity
-        )
-        self.loss, self.exact, self.sparsity = loss, blocks.exact, sparsity
-        self.outputs, self.one_vs_rest = outputs, one_vs_rest
-        self.fit_intercept, self.intervals, self.softmax = fit_intercept, intervals, softmax
-        self.together = together or softmax
+    def __init__(self, objective: Objective, first_rows: Rows, widest: int = WIDEST) -> None:
         self.clock: int = 0
         self.threads: int = 1
         self.left: str | None = None
-        self._learned_again = 0  # rows of the clock that were not scored: they had been seen before
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
-        ridge = blocks.is_ridge
-        first_block = BLOCK if self.exact or ridge else LONG_BLOCK
+        ridge, intervals, together = objective.is_ridge, objective.intervals, objective.softmax
+        first_block = BLOCK if objective.exact or ridge else LONG_BLOCK
         self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block)
-        self._scorer = Scorer(
-            loss,
-            len(penalties),
-            outputs,
-            one_vs_rest=one_vs_rest,
-            softmax=softmax,
-            together=self.together,
-        )
-        most = most_features(loss, outputs, intervals=intervals, together=softmax)
-        may_close = ridge and not blocks.for_inference
-        self._limit = FeatureLimit(min(widest, most), may_close)
+        self._scorer = Scorer(objective)
+        own = (objective.loss, objective.outputs)
+        most = most_features(*own, intervals=intervals, together=together)
+        self._limit = FeatureLimit(min(widest, most), ridge and not objective.for_inference)
         self._held: HeldRows
         self._learned: Learned
-        self._forget_everything(blocks)
+        self._forget_everything(objective)
         if not self._limit.choose(self._learned.standard, first_rows):
             self._leave(TOO_MANY)
             return
@@ -168,21 +119,14 @@ class NewtonSolver:
             return
         self._allocate()
 
-    def _forget_everything(self, blocks: BlockSolver) -> None:
+    def _forget_everything(self, objective: Objective) -> None:
         self._scorer.begin_block()
-        dense = self.loss == "log_loss" and not (self.softmax or self.sparsity)
-        self._held = HeldRows(
-            self.outputs,
-            fit_intercept=self.fit_intercept,
-            exact=self.exact,
-            may_be_coarse=dense and not blocks.for_inference,
-            block=self._cadence.first_block,
-        )
-        self._learned = Learned.none(blocks, self.outputs, fit_intercept=self.fit_intercept)
+        self._held = HeldRows(objective, self._cadence.first_block)
+        self._learned = Learned.none(objective)
 
     def begin_at(self, constants: Floats) -> None:
         """Begin with these intercepts, one per output, instead of zero."""
-        if self.fit_intercept and self.left is None:
+        if self.objective.fit_intercept and self.left is None:
             self._learned.known.W[0] = constants
 
     def fit_once(self) -> None:
@@ -190,27 +134,18 @@ class NewtonSolver:
         self._cadence = Cadence(math.inf, self._cadence.first_block)
 
     def __len__(self) -> int:
-        return len(self.penalties) * self.outputs
+        return len(self.objective.penalties) * self.objective.outputs
 
     @property
-    def penalties(self) -> Floats:
-        """The ridge penalties, in pseudo-observations."""
-        return self._learned.blocks.penalties
-
-    @property
-    def smallest(self) -> int:
-        """The place of the smallest penalty, at which intervals are computed."""
-        return self._learned.blocks.smallest
-
-    @property
-    def for_inference(self) -> bool:
-        """Whether the weights themselves are asked for: with intervals, or without a penalty."""
-        return self._learned.blocks.for_inference
+    def objective(self) -> Objective:
+        """The loss, and the penalties that are left."""
+        return self._learned.objective
 
     @property
     def lead(self) -> int:
         """The penalty whose curvature all share: the best of late; for intervals the smallest."""
-        return self.smallest if self.intervals else self._scorer.best
+        objective = self.objective
+        return objective.smallest if objective.intervals else self._scorer.best
 
     @property
     def widest(self) -> int:
@@ -250,7 +185,6 @@ class NewtonSolver:
         order: NDArray[np.int64] | None = None,
         scores: Floats | None = None,
         limits: Floats | None = None,
-        again: bool = False,
         stops: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> Floats | None:
         """Learn from rows, as `polyak.learn.bank.Bank.learn` does, with models in the same order.
@@ -267,8 +201,6 @@ class NewtonSolver:
             Receives the scores of each row by the weights before its block.
         limits : float64 array of shape (rows to learn, 2), optional
             Each row's cap and share where candidates are compared.
-        again : bool
-            The rows were learned before, so they are not scored.
         stops : array of int, optional
             After how many of the rows an interval of the race ends. The sums of each interval are
             returned, of shape (stops, sums, models).
@@ -294,7 +226,7 @@ class NewtonSolver:
                         None if limits is None else limits[here],
                         None if scores is None else scores[here],
                     )
-                    self._learn_part(part, again=again)
+                    self._learn_part(part)
                     done += take
                 if len(notes) < len(ends):
                     notes.append(self.sums())
@@ -310,20 +242,20 @@ class NewtonSolver:
         features = len(self._learned.standard)
         return self._cadence.rows_until_fit(self._before, self._held.block, features)
 
-    def _learn_part(self, part: _Part, *, again: bool) -> None:
+    def _learn_part(self, part: _Part) -> None:
         """Learn rows that do not go beyond the end of a segment."""
-        took = self._take(part, again=again)
+        took = self._take(part)
         begin, own = self._held.count - took, None
         if part.scores is not None:
             own = part.scores[:took] = self._scores(begin)
         if took == len(part.rows):
             self._advance(own if begin == self._scorer.counted else None)
         elif self._limit.close(self._held.features()):
-            self._learn_part(part.cut(slice(took, None)), again=again)
+            self._learn_part(part.cut(slice(took, None)))
         else:
             self._leave(TOO_MANY)
 
-    def _take(self, part: _Part, *, again: bool) -> int:
+    def _take(self, part: _Part) -> int:
         """Hold rows until their block is full; return how many there were columns for."""
         standard = self._learned.standard
         take = self._limit.admit(standard, part.rows)
@@ -331,22 +263,15 @@ class NewtonSolver:
             part = part.cut(slice(take))
             self._limit.admit(standard, part.rows)
         self._allocate(bits_of(part.rows))
-        own = (part.rows, self._signs(part.targets), part.weights, part.limits, standard)
-        self._limit.left_out += self._held.add(*own, fresh=not again, threads=self.threads)
+        own = (part.rows, self.objective.signs(part.targets), part.weights, part.limits, standard)
+        self._limit.left_out += self._held.add(*own, threads=self.threads)
         self.clock += take
-        self._learned_again += take if again else 0
         return take
 
     def _allocate(self, bits: int | None = None) -> None:
         """Allocate space for another row, and if none is held, for a block."""
         own = (len(self._learned.standard), self.widest, self._before, self._cadence)
         self._held.allocate(*own, bits)
-
-    def _signs(self, targets: NDArray[Any]) -> Floats:
-        """Return targets with a column per output: -1 and +1 for the classes of class numbers."""
-        if self.one_vs_rest:
-            return np.where(targets[:, None] == np.arange(self.outputs), 1.0, -1.0)
-        return np.asarray(targets, dtype=np.float64).reshape(len(targets), self.outputs)
 
     def _scores(self, begin: int) -> Floats:
         return self._scorer.scores(self._learned.known, self._held, begin, self.threads)
@@ -366,7 +291,7 @@ class NewtonSolver:
         if held < self._block_end():
             return
         # The sums of squared error need no rows, unless intervals need their slopes.
-        needs_rows = self.intervals or not self.exact
+        needs_rows = self.objective.intervals or not self.objective.exact
         provisional = needs_rows and held < self._held.block
         counts, others = None, self._limit.left_out
         if self.closed and not provisional and len(self._learned.standard) > MOST:
@@ -394,7 +319,7 @@ class NewtonSolver:
         """
         learned, features = self._learned, self._held.features()[:, : len(self._learned.standard)]
         learned.standard.find_spreads(features, self.threads)
-        if not self._before and self.fit_intercept:
+        if not self._before and self.objective.fit_intercept:
             mean = features.mean(axis=0, dtype=np.float64)
             features -= learned.move_centres(mean, features.var(axis=0))
         counted = replace(
@@ -403,9 +328,10 @@ class NewtonSolver:
             weight=learned.weight + self._held.total_weight(),
         )
         due, start = self._cadence.is_due(self.clock, len(self._learned.standard)), None
-        if self._before and not (self.softmax or self.exact):
-            start = self._scores(0).reshape(self._held.count, -1, self.outputs)
+        if self._before and not (self.objective.softmax or self.objective.exact):
+            start = self._scores(0).reshape(self._held.count, -1, self.objective.outputs)
         fit = Fit(
+            objective=self.objective,
             held=self._held,
             before=learned.padded(),
             penalty=counted.penalty(),
@@ -416,20 +342,20 @@ class NewtonSolver:
             due=due,
             provisional=provisional,
         )
-        known = learned.blocks.fit(fit)
+        known = fit.information()
         if not known.is_finite():
             self._leave("its numbers are too large")
             return
         learned.known = counted.known = known
-        if due or not self.exact:
+        if due or not self.objective.exact:
             self._cadence.fitted = self.clock
-        if self.intervals:
-            own = known.W[:, self.smallest]
+        if self.objective.intervals:
+            own = known.W[:, self.objective.smallest]
             self._earlier = remembered(self._earlier, self.clock, own, self._learned.standard)
         if not provisional:
             self._learned = counted
             self._begin_block()
-            if self.fit_intercept:
+            if self.objective.fit_intercept:
                 counted.centre()
 
     def _begin_block(self) -> None:
@@ -443,12 +369,12 @@ class NewtonSolver:
         if self._held.count > self._scorer.counted:
             self._scorer.totals = self.sums()
         self.left = why
-        self._forget_everything(self._learned.blocks)
+        self._forget_everything(self.objective)
 
     # -- the scores of rows ----------------------------------------------------------------------
 
     def sums(self) -> Floats:
-        """Return each model's sums since the last milestone, as `bank.merging.SUMS` lists them."""
+        """Return each model's sums since the last milestone, as `bank.settings.SUMS` lists them."""
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
 
@@ -462,8 +388,9 @@ class NewtonSolver:
     def can_leave_out(self, rows: int, most: float = MOST_WORK) -> bool:
         """Whether `leaving_out` is worth its cost, at most this many multiplications."""
         columns = len(self._learned.standard)
-        if self.softmax:
-            return is_cheap(rows, (self.outputs - 1) * columns, len(self.penalties), most)
+        if self.objective.softmax:
+            size = (self.objective.outputs - 1) * columns
+            return is_cheap(rows, size, len(self.objective.penalties), most)
         return is_cheap(rows, min(rows, columns), len(self), most)
 
     def leaving_out(
@@ -473,27 +400,28 @@ class NewtonSolver:
 
         The rows are all that were learned; the scores have a column per output.
         """
-        learned, targets = self._finished()._learned, self._signs(np.asarray(y))
+        learned, targets = self._finished()._learned, self.objective.signs(np.asarray(y))
         scores = learned.leaving_out(X, targets, sample_weight)
-        if self.together and not self.softmax:
+        if self.objective.counts_own_class and not self.objective.softmax:
             return lambda place: normalised_odds(scores(place))
         return scores
 
     def losses_of(self, scores: Floats, y: ArrayLike) -> Floats:
         """Return the loss of rows that have these scores, summed over the outputs."""
-        signs = self._signs(np.asarray(y))
+        signs = self.objective.signs(np.asarray(y))
         with np.errstate(over="ignore"):
-            losses = get_loss(self.loss).value(scores, signs)
-        return np.asarray((np.where(signs > 0, losses, 0.0) if self.together else losses).sum(1))
+            losses = get_loss(self.objective.loss).value(scores, signs)
+        if self.objective.counts_own_class:
+            losses = np.where(signs > 0, losses, 0.0)
+        return np.asarray(losses.sum(1))
 
     def sums_of(
         self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
     ) -> Floats:
-        """Return the sums of rows that have these scores, as `bank.merging.SUMS` lists them."""
+        """Return the sums of rows that have these scores, as `bank.settings.SUMS` lists them."""
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
-        how = {"one_vs_rest": self.one_vs_rest, "together": self.together}
-        signs = self._signs(np.asarray(y))
-        return progressive_sums(self.loss, scores[:, None], signs, weights, limits, **how)
+        signs = self.objective.signs(np.asarray(y))
+        return progressive_sums(self.objective, scores[:, None], signs, weights, limits)
 
     # -- what was learned ----------------------------------------------------------------------
 
@@ -505,12 +433,6 @@ class NewtonSolver:
         With a place, only those of its penalty.
         """
         return self._finished()._learned.weights(n_features, place, dtype)
-
-    def ridge(self) -> Floats:
-        """Return each column's penalty at a size of one, the constant's first, all rows learned."""
-        learned = self._finished()._learned
-        shrink = learned.blocks.shrink(learned.standard)
-        return np.asarray(shrink[:, 0] / self.penalties[0])
 
     def converged(
         self, X: Rows, y: ArrayLike, sample_weight: Floats | None
@@ -524,7 +446,7 @@ class NewtonSolver:
         if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
             return self, True
         with one_blas_thread():
-            own = (X, self._signs(np.asarray(y)), sample_weight, self.threads)
+            own = (X, self.objective.signs(np.asarray(y)), sample_weight, self.threads)
             found = done._learned.at_optimum(*own)
         if found is None:
             return self, True
@@ -533,12 +455,11 @@ class NewtonSolver:
 
     def sandwich(self) -> Sandwich:
         """Return the weights at the smallest penalty and their covariance, in the rows' units."""
-        if not self.intervals:
+        if not self.objective.intervals:
             raise ValueError("a solver without intervals keeps no covariance")
         done = self._finished()
-        rows = done.clock - done._learned_again
         with one_blas_thread():
-            return done._learned.sandwich(rows, done.clock / max(rows, 1))
+            return done._learned.sandwich(done.clock)
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""
@@ -548,16 +469,16 @@ class NewtonSolver:
         """Return a solver that has learned the held rows, too: itself, or a copy."""
         if self.left is not None:
             raise ValueError(f"this solver has left the race: {self.left}")
-        if not (self._held.count or self.exact):
+        if not (self._held.count or self.objective.exact):
             return self
         done = self._copy(to_change=not self._before or not self._learned.standard.spread.all())
         with one_blas_thread():
             done._count()
             if done._held.count:
                 done._fit(provisional=False)
-            if self.exact and done.left is None:
+            if self.objective.exact and done.left is None:
                 own = (done._learned.padded(), done._learned.penalty())
-                done._learned.known = self._learned.blocks.exact_weights(*own)
+                done._learned.known = exact_weights(*own)
         return done
 
     def _copy(self, *, to_change: bool) -> NewtonSolver:
@@ -574,7 +495,6 @@ class NewtonSolver:
         """Return all that learning changes as a JSON-serialisable dict and a dict of arrays."""
         page: Page = {
             "clock": self.clock,
-            "learned_again": self._learned_again,
             "counted": self._scorer.counted,
             "block": self._held.block,
             "fitted": self._cadence.fitted,
@@ -596,11 +516,10 @@ class NewtonSolver:
         Features are below ``n_features``, if that is known. ValueError if the state is corrupt.
         """
         self.left, self.clock = None, stored.whole("clock")
-        self._learned_again = stored.whole("learned_again", most=self.clock)
         self._cadence.fitted = stored.whole("fitted", most=self.clock)
         self._limit.closed = stored.flag("closed")
         self._limit.left_out = stored.whole("left_out")
-        scorer, learned, first = self._scorer, self._learned, int(self.fit_intercept)
+        scorer, learned, first = self._scorer, self._learned, int(self.objective.fit_intercept)
         scorer.totals = stored.array("totals", scorer.totals.shape, least=-np.inf)
         scorer.recent = stored.array("lately", scorer.recent.shape, least=-np.inf)
         learned.weight = stored.number("weight")
@@ -615,7 +534,8 @@ class NewtonSolver:
         self._earlier = []
         for number, then in enumerate(stored.field("earlier")):
             stored.require(0 < then <= self.clock, "earlier", f"cannot be of row {then}")
-            slopes = stored.array(f"earlier.{number}", (None, self.outputs), least=-np.inf)
+            shape = (None, self.objective.outputs)
+            slopes = stored.array(f"earlier.{number}", shape, least=-np.inf)
             self._earlier.append((then, slopes))
         if len(self._learned.standard) > self.widest:  # there are more classes than there were
             self._leave(TOO_MANY)
@@ -638,7 +558,8 @@ class NewtonSolver:
         learned all rows.
         """
         everyone = [self, *others, *([] if base is None else [base])]
-        if any(one.penalties.tolist() != self.penalties.tolist() for one in everyone):
+        penalties = [one.objective.penalties.tolist() for one in everyone]
+        if any(own != penalties[0] for own in penalties):
             raise ValueError("only solvers of the same penalties can be merged")
         for one in everyone:
             if one.left is not None:
@@ -662,7 +583,6 @@ class NewtonSolver:
 
         self._learned = merged
         self.clock = int(total([one.clock for one in solvers]))
-        self._learned_again = int(total([one._learned_again for one in solvers]))
         self._scorer.recent = total([one._scorer.recent for one in solvers])
         self._cadence.fitted = self.clock
         self._scorer.restart()

@@ -5,6 +5,6 @@ those whose loss since the last doubling was highest are eliminated, so that few
 are many. A recipe with a single candidate, as the paper's, is a race of one.
 """
 
-from polyak.learn.race.race import Race
+from polyak.learn.race.race import Leader, Race
 
-__all__ = ["Race"]
+__all__ = ["Leader", "Race"]

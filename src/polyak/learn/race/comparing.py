@@ -59,12 +59,13 @@ def sums_left_out(
     asked for, the best of them, or the one asked for, is refitted by folds.
     """
     lane, bounded = newton.newton, constant.problem.classifies
+    penalties = lane.objective.penalties
     of_constant = constant.scores_left_out(targets, weights)
     losses_alone = lane.losses_of(of_constant, targets)
     limits = limits_of_all(losses_alone, weights, bounded=bounded)
     with one_blas_thread():
         scores_of = newton.left_out(rows, targets, weights)
-        path = [int(place) for place in np.argsort(lane.penalties)]
+        path = [int(place) for place in np.argsort(penalties)]
 
         scores: dict[int, Floats] = {}
 
@@ -86,8 +87,10 @@ def sums_left_out(
         std_err = min(_std_err(one, limits, weights) for one in (losses, gains))
         most = known[lowest][RATED] + AS_GOOD * std_err
         alike = [place for place in known if known[place][RATED] <= most]
-        best = max([lowest, *alike], key=lane.penalties.__getitem__)
-    one_step_will_do = lane.exact or (known[best][RATED] <= alone[RATED] and not newton.stays)
+        best = max([lowest, *alike], key=penalties.__getitem__)
+    one_step_will_do = lane.objective.exact or (
+        known[best][RATED] <= alone[RATED] and not newton.stays
+    )
     if len(rows) >= FOLDS and not one_step_will_do:
         refitted = newton.fold_scores(rows, targets, weights, best, FOLDS)
         known[best] = newton.sums_of(refitted, targets, weights, limits)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.stored_state import StoredState
+
 Floats = NDArray[np.float64]
 
 NAMES = ("weight", "loss", "loss_squared", "error", "rated", "capped")
@@ -57,6 +59,15 @@ class RaceHistory:
         self.candidates = candidates
         self.milestones: list[int] = [0]
         self.intervals: list[Floats] = []
+
+    @classmethod
+    def from_state(cls, stored: StoredState, candidates: int, scored: int) -> RaceHistory:
+        """Return the history that a race has stored, after ``scored`` rows."""
+        milestones = stored.field("milestones")
+        rise = milestones[:1] == [0] and all(np.diff(milestones) >= 0) and milestones[-1] <= scored
+        stored.require(rise, "milestones", f"must rise from 0 to at most {scored} rows")
+        intervals = stored.array("history", (len(milestones) - 1, candidates, SUMS))
+        return cls.of(candidates, milestones, list(intervals))
 
     @classmethod
     def of(cls, candidates: int, milestones: list[int], intervals: list[Floats]) -> RaceHistory:

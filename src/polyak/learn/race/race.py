@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DivergenceError
+from polyak.learn.centring import Centre
 from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.race.comparing import AS_GOOD, sums_left_out
 from polyak.learn.race.elimination import (
@@ -28,16 +30,16 @@ from polyak.learn.race.elimination import (
     widest_for,
 )
 from polyak.learn.race.history import LOSS, RATED, SQUARES, SUMS, RaceHistory, measure
-from polyak.learn.race.lanes import lane_numbers, lane_of
+from polyak.learn.race.lanes import CANDIDATES, lane_numbers, lane_of
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
-from polyak.learn.race.leader import Leader
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
-from polyak.learn.stored_state import StoredState
+from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, bytes_of, check_rows, row_widths
+from polyak.storage.records import read
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -55,6 +57,22 @@ ONLY_CONSTANT = (
     "the weights of all other candidates overflowed, so the model predicts a constant: look for "
     "extreme values in the features, or take their logarithms or ranks"
 )
+
+
+class Leader(NamedTuple):
+    """The candidate whose model would be the result now, and where its weights are."""
+
+    number: int
+    candidate: AnyCandidate
+    lane: Lane
+    place: int
+    n_features: int
+
+    def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
+        """Return its weights, a row per output, and intercepts; or those of the last iterate."""
+        coef, intercept = self.lane.weights(self.place, last=last)
+        missing = max(self.n_features - coef.shape[1], 0)
+        return np.pad(coef, ((0, 0), (0, missing))) if missing else coef, intercept
 
 
 class Race:
@@ -387,6 +405,116 @@ class Race:
         self.drop_lanes_that_left()
         return True
 
+    # -- stopping, going on, and learning in parts ---------------------------------------------
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return all that was learned as a JSON-serialisable dict and a dict of arrays."""
+        lanes = [lane.state() for lane in self.lanes]
+        centre = self.problem.centre
+        page: Page = {
+            "candidates": [{"kind": type(one).__name__} | asdict(one) for one in self.candidates],
+            "outputs": self.problem.outputs,
+            "one_vs_rest": self.problem.one_vs_rest,
+            "dtype": np.dtype(self.problem.dtype).name,
+            "clock": self.clock,
+            "scored": self.scored,
+            "milestones": list(self.history.milestones),
+            "lanes": [
+                own | {"numbers": lane.numbers}
+                for lane, (own, _) in zip(self.lanes, lanes, strict=True)
+            ],
+        }
+        intervals = np.array(self.history.intervals).reshape(-1, len(self.candidates), SUMS)
+        arrays: Arrays = {
+            "history": intervals,
+            "centre.features": centre.features,
+            "centre.means": centre.means,
+        }
+        for number, (_, own) in enumerate(lanes):
+            arrays |= {f"lane{number}.{name}": array for name, array in own.items()}
+        return page, arrays
+
+    @classmethod
+    def from_state(cls, stored: StoredState, recipe: Recipe, n_features: int | None) -> Race:
+        """Return the race that `state` was of: it goes on as if it had never stopped."""
+        dtype = stored.field("dtype")
+        stored.require(dtype in FLOATS, "dtype", f"cannot be {dtype!r}")
+        problem = Problem(
+            outputs=stored.whole("outputs", least=1),
+            one_vs_rest=stored.flag("one_vs_rest"),
+            classifies=get_loss(recipe.loss).classifies,
+            n_features=n_features,
+            width=0,
+            dtype=np.dtype(dtype),
+            centre=Centre.from_state(stored.part("centre"), n_features),
+        )
+        candidates = []
+        for fields in stored.field("candidates"):
+            kind = CANDIDATES.get(fields["kind"])
+            stored.require(kind is not None, "candidates", f"cannot be of kind {fields['kind']!r}")
+            candidates.append(read(kind, fields, "candidates"))
+        race = cls(candidates, recipe, problem)
+        clock = stored.whole("clock")
+        race.scored = stored.whole("scored", most=clock)
+        race.history = RaceHistory.from_state(stored, len(candidates), race.scored)
+        race.lanes = []
+        numbers = [number for own in stored.field("lanes") for number in own["numbers"]]
+        known = len(set(numbers)) == len(numbers) and set(numbers) <= set(range(len(candidates)))
+        stored.require(known and bool(numbers), "lanes", "have numbers of no candidates")
+        for place, own in enumerate(stored.field("lanes")):
+            lane = lane_of(own["numbers"], candidates, recipe, problem)
+            lane.set_state(stored.part(f"lane{place}", own), clock)
+            race.lanes.append(lane)
+        return race
+
+    def merge(self, others: list[Race], base: Race | None = None) -> None:
+        """Become what this race and others learned together, each from rows of its own.
+
+        Candidates correspond by their numbers, whatever rates each race's first rows gave them.
+        Only those that are still in every race go on. Where all went on from the same race,
+        ``base``, what was known there counts once.
+        """
+        races = [self, *others]
+        common = self._common_with(others)
+        then = 0 if base is None else base.scored
+        scored = then + sum(one.scored - then for one in races)
+        if base is None:
+            history = _halves(races, common, scored)
+        else:
+            history = _continued(races, base, scored)
+            base = copy.copy(base)  # whose lanes are replaced, not changed
+        for one in (*races, *([] if base is None else [base])):
+            one.drop_all_but(one.with_constant(common))
+        for number, lane in enumerate(self.lanes):
+            theirs = [other.lanes[number] for other in others]
+            lane.merge(theirs, None if base is None else base.lanes[number])
+            lane.start_interval()
+        self.drop_lanes_that_left()
+        self.scored, self.history = scored, history
+
+    def _common_with(self, others: list[Race]) -> set[int]:
+        """Return the candidates that all races still have, the constant apart."""
+        races = [self, *others]
+        takes_newton = [any(one.method == "newton" for one in race.candidates) for race in races]
+        if len(set(takes_newton)) == 1 and any(other.entered != self.entered for other in others):
+            raise ValueError("only races with the same number of candidates can be merged")
+        common = set(self.running).intersection(*(other.running for other in others))
+        if not all(takes_newton):  # the first rows of some had too many features for it
+            for race in races:
+                common &= set(race.running_sgd)
+                methods = {
+                    n: (race.candidates[n].method, self.candidates[n].method) for n in common
+                }
+                common = {n for n, (theirs, mine) in methods.items() if theirs == mine}
+        common -= {number for race in races if (number := race.constant) is not None}
+        if not common:
+            raise ValueError("the races have no candidate in common any more")
+        return common
+
+    def with_constant(self, numbers: set[int]) -> set[int]:
+        """Return these candidates and the constant, if it is one."""
+        return numbers if self.constant is None else numbers | {self.constant}
+
     # -- what came out -------------------------------------------------------------------------
 
     def leader(self, *, contender: bool = False) -> Leader:
@@ -552,3 +680,28 @@ class Race:
         if number in self.left_out:
             return measure(self.left_out[number], self.scored, self.losses_per_row)
         return self.measure(number, self.scored / 2)
+
+
+def _halves(races: list[Race], common: set[int], scored: int) -> RaceHistory:
+    """Return a history of two intervals, the halves of all races: later losses tell more."""
+    history = RaceHistory(len(races[0].candidates))
+    rows, halves = 0, np.zeros((2, len(races[0].candidates), SUMS))
+    numbers = sorted(races[0].with_constant(common))
+    for race in races:
+        place = race.history.place(race.scored / 2)
+        rows += race.history.milestones[place]
+        theirs = sorted(race.with_constant(common))  # the constant is the last of each
+        halves[0, numbers] += race.history.total(0, place)[theirs]
+        halves[1, numbers] += race.history.total(place, now=race.sums())[theirs]
+    history.add([rows, scored], halves)
+    return history
+
+
+def _continued(races: list[Race], base: Race, scored: int) -> RaceHistory:
+    """Return the base's history, and one interval of all that the races have scored since."""
+    known = len(base.history.intervals)
+    history = RaceHistory.of(len(base.candidates), base.history.milestones, base.history.intervals)
+    since = sum(race.history.total(known, now=race.sums()) for race in races)
+    # The rows since the base's last milestone are in the sums of every race.
+    history.add([scored], (since - (len(races) - 1) * base.sums())[None])
+    return history

@@ -88,17 +88,14 @@ class Candidate(AnyCandidate):
 
     @property
     def is_stochastic(self) -> bool:
-        """Whether it takes stochastic gradient steps: its weights are as wide as the rows."""
         return True
 
     @property
     def may_overflow(self) -> bool:
-        """Whether its steps may be so long that weights overflow."""
         return self.step == "explicit" and not self.capped
 
     @property
     def never_rests(self) -> bool:
-        """Whether its rate is constant and nothing is averaged, for streams that drift."""
         return self.schedule.a == 0.0 and self.averaging.start is None
 
     def settings(self, *, softmax: bool) -> dict[str, Any]:

@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
-from polyak.learn.newton.sparse.asking import OF_AVERAGING, is_sparse, is_unpenalised
 from polyak.learn.recipes.candidates import (
     ROOM_FOR_MOVING,
     AlphaCandidate,
@@ -28,7 +26,7 @@ from polyak.learn.recipes.candidates import (
     NewtonCandidate,
     most_candidates,
 )
-from polyak.learn.recipes.recipe import Recipe
+from polyak.learn.recipes.recipe import OF_AVERAGING, Recipe
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,
@@ -123,7 +121,7 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     """
     if recipe.is_paper:
         return [_paper(recipe, sample.rows)]
-    if is_sparse(recipe):
+    if recipe.is_sparse:
         return _sparse(recipe, sample)
     from polyak.learn.newton.frequent import features_seen  # the paper's recipe starts sooner
 
@@ -163,7 +161,7 @@ def _newton(
 ) -> list[AnyCandidate]:
     """Return Newton steps with the penalty that was asked for, or with those to try."""
     together = recipe.learns_together(features, outputs, n_features)
-    if is_unpenalised(recipe):
+    if recipe.is_unpenalised:
         return [NewtonCandidate(UNPENALISED, together)]
     if recipe.alpha != "auto":
         return [AlphaCandidate(float(recipe.alpha), together)]
@@ -176,17 +174,20 @@ def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     from polyak.learn.newton.frequent import features_seen
 
     most = most_features(recipe.loss, sample.outputs)
-    alphas = [] if recipe.alpha == "auto" else [float(recipe.alpha)]
-    settings = proximal_settings(sample.rows, alphas, sample.path, sample.unit)
+    proximal, room = _proximal(recipe, sample), most_candidates(sample.width, sample.outputs)
     if features_seen(sample.rows) > most:
-        return [*_proximal(recipe, sample, settings)]
-    # Weights that are only to be not negative have penalties in rows.
-    in_rows = recipe.penalty == "l2" and recipe.alpha == "auto"
-    penalties = alphas or sample.path
-    newton = map(NewtonCandidate, PENALTIES) if in_rows else map(AlphaCandidate, penalties)
+        return [*proximal[:room]]
+    newton: list[AnyCandidate]
+    if recipe.penalty == "l2" and recipe.alpha == "auto":
+        # Weights that are only to be not negative have penalties in rows.
+        newton = [NewtonCandidate(penalty) for penalty in PENALTIES]
+    else:
+        alphas = sample.path if recipe.alpha == "auto" else [float(recipe.alpha)]
+        newton = [AlphaCandidate(alpha) for alpha in alphas]
     may_leave = sample.n_features is None or sample.n_features > most
-    reserve = [one for one in settings if one.eta == settings[0].eta] if may_leave else []
-    return [*_proximal(recipe, sample, reserve), *newton]
+    first = proximal[0].schedule
+    reserve = [one for one in proximal if one.schedule == first] if may_leave else []
+    return [*reserve[:room], *newton]
 
 
 # -- averaged SGD --------------------------------------------------------------------------------
@@ -279,22 +280,23 @@ def _settings(recipe: Recipe) -> list[tuple[float, float, float, float]]:
 
 
 def _adaptive(recipe: Recipe, rows: Rows) -> list[Candidate]:
-    """Return candidates whose rates follow gradients, for classes: see `adaptive_rates`."""
+    """Return candidates whose rates follow gradients, for classes: AdaGrad's.
+
+    Coordinate ``j`` moves by ``eta / (tau + sum of (slope * x_j)^2) ** p``: a feature that is rare,
+    or that the model is right about, keeps a large rate however late it comes. In a bank that is a
+    preconditioner of mean squares of gradients, and a rate that falls like ``t ** -p``. The units
+    of ``eta`` are such that multiplying all features by a number changes no score.
+    """
     classifies = get_loss(recipe.loss).classifies
     if recipe.recipe != "auto" or recipe.intervals or recipe.sets(OF_AVERAGING) or not classifies:
         return []
     length = squared_length_by(mean_squares(rows), 0.0, fit_intercept=recipe.fit_intercept)
-    return [
-        _last_iterate(
-            recipe,
-            rows,
-            LIGHT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha),
-            rate.schedule,
-            rate.power,
-            adagrad=rate.least,
-        )
-        for rate in adaptive_rates(length)
-    ]
+    alpha, found = LIGHT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha), []
+    for p, eta in POWERS_AND_RATES:
+        gamma0 = eta * length ** (p - 1.0)
+        rate = Polynomial(gamma0, 1.0 / gamma0, p)
+        found.append(_last_iterate(recipe, rows, alpha, rate, p, adagrad=LEAST * length))
+    return found
 
 
 def _moving(recipe: Recipe, sample: Sample, p: float) -> list[Candidate]:
@@ -310,14 +312,26 @@ def _moving(recipe: Recipe, sample: Sample, p: float) -> list[Candidate]:
     return [_last_iterate(recipe, sample.shifted, LIGHT_ALPHA, rate, p) for rate in rates]
 
 
-def _proximal(
-    recipe: Recipe, sample: Sample, settings: Sequence[ProximalSettings]
-) -> list[Candidate]:
-    """Return proximal steps, those that memory has room for."""
+def _proximal(recipe: Recipe, sample: Sample) -> list[Candidate]:
+    """Return proximal steps, the most promising first; ``gamma0`` and ``a`` are eta and b.
+
+    Without an ``alpha``, those of the path are tried, which falls from one that leaves hardly any
+    weight. Scores are of the size of ``sample.unit``.
+    """
+    rows, path, unit = sample.rows, sample.path, sample.unit
+    values = rows.entries()[1] if isinstance(rows, SparseRows) else np.asarray(rows)
+    squares = np.square(values[values != 0], dtype=np.float64)
+    size = float(np.sqrt(squares.mean())) if squares.any() else 1.0
+    if recipe.alpha != "auto":
+        alphas: Sequence[float] = [float(recipe.alpha)]
+    else:  # those in the middle are the likeliest, and rather small than large
+        middle = (len(path) - 1) * 0.65
+        alphas = sorted(path, key=lambda alpha: abs(path.index(alpha) - middle)) or LIGHT
     return [
-        _last_iterate(recipe, sample.rows, alpha, Polynomial(eta, hold, 0.5), 0.5, step="proximal")
-        for alpha, eta, hold in settings
-    ][: most_candidates(sample.width, sample.outputs)]
+        _last_iterate(recipe, rows, alpha, rate, 0.5, step="proximal")
+        for rate in (Polynomial(unit * r / size**0.5, FIRST_HOLD * unit, 0.5) for r in RATES)
+        for alpha in alphas
+    ]
 
 
 def _last_iterate(
@@ -341,68 +355,3 @@ def _last_iterate(
         largest_squared_length=largest_squared_length(rows, fit_intercept=recipe.fit_intercept),
         adagrad=adagrad,
     )
-
-
-class AdaptiveRate(NamedTuple):
-    """A preconditioner's power, the sum that its squares begin at, and the rate over time."""
-
-    power: float
-    least: float
-    schedule: Polynomial
-
-
-def adaptive_rates(length: float) -> list[AdaptiveRate]:
-    """Return AdaGrad's rates to try where rows have this mean squared norm.
-
-    Coordinate ``j`` moves by ``eta / (tau + sum of (slope * x_j)^2) ** p``: a feature that is rare,
-    or that the model is right about, keeps a large rate however late it comes. In a bank that is a
-    preconditioner of mean squares of gradients, and a rate that falls like ``t ** -p``. The units
-    of ``eta`` are such that multiplying all features by a number changes no score.
-
-    Examples
-    --------
-    >>> adaptive_rates(2.0)[0]
-    AdaptiveRate(power=0.5, least=0.0002, schedule=Polynomial(gamma0=0.707..., a=1.414..., c=0.5))
-    """
-    found = []
-    for p, eta in POWERS_AND_RATES:
-        gamma0 = eta * length ** (p - 1.0)
-        found.append(AdaptiveRate(p, LEAST * length, Polynomial(gamma0, 1.0 / gamma0, p)))
-    return found
-
-
-class ProximalSettings(NamedTuple):
-    """The penalty, and eta and b of ``proximal.hpp``: what the models of a bank may differ in."""
-
-    alpha: float
-    eta: float
-    hold: float
-
-
-def proximal_settings(
-    rows: Rows, alphas: Sequence[float], path: Sequence[float], unit: float
-) -> list[ProximalSettings]:
-    """Return the settings to try, the most promising first: later ones may not fit in memory.
-
-    ``alphas`` are those asked for; without any, those of a ``path`` are tried, which falls from one
-    that leaves hardly any weight. Scores are of the size of ``unit``.
-
-    Examples
-    --------
-    >>> found = proximal_settings(np.eye(3), [0.1], [], unit=2.0)
-    >>> found[0], len(found)
-    (ProximalSettings(alpha=0.1, eta=0.8, hold=0.2), 3)
-    >>> [one.alpha for one in proximal_settings(np.eye(3), [], [4.0, 3.0, 2.0, 1.0], unit=1.0)][:4]
-    [2.0, 3.0, 1.0, 4.0]
-    """
-    values = rows.entries()[1] if isinstance(rows, SparseRows) else np.asarray(rows)
-    squares = np.square(values[values != 0], dtype=np.float64)
-    size = float(np.sqrt(squares.mean())) if squares.any() else 1.0
-    if not alphas:  # those in the middle are the likeliest, and rather small than large
-        middle = (len(path) - 1) * 0.65
-        alphas = sorted(path, key=lambda alpha: abs(path.index(alpha) - middle)) or LIGHT
-    return [
-        ProximalSettings(alpha, unit * rate / size**0.5, FIRST_HOLD * unit)
-        for rate in RATES
-        for alpha in alphas
-    ]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import most_features
-from polyak.learn.newton.sparse.asking import OF_AVERAGING, check, is_sparse, is_unpenalised
 from polyak.losses import DEFAULT_LOSS, get_loss
 
+if TYPE_CHECKING:
+    from polyak.learn.newton.block.penalty import Sparsity
+
 Auto = Literal["auto"]
+PENALTIES = ("l2", "l1", "elasticnet", "none")
+OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 RECIPES = ("auto", "sgd", "paper", "paper-strict")
 REPLICAS = 32
 """The number of replicas of each model that measure its standard errors."""
@@ -58,7 +62,7 @@ class Recipe:
     multi_class: str = "auto"
 
     def __post_init__(self) -> None:
-        check(self)
+        self._check_penalty()
         if self.recipe not in RECIPES:
             raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, not {self.recipe!r}")
         if self.penalty == "none":
@@ -68,6 +72,56 @@ class Recipe:
                 "intervals need recipe='auto': where the learning rate hardly decays, as under the "
                 "paper's with a small alpha, they would be too narrow"
             )
+
+    def _check_penalty(self) -> None:
+        """Raise ValueError if the penalty is invalid, or if other settings exclude it.
+
+        Averages of iterates have no zeros: sparse weights come from block Newton steps and, where
+        features are many, from proximal steps.
+        """
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"a penalty is {', '.join(PENALTIES)}, not {self.penalty!r}")
+        if not 0.0 <= self.l1_ratio <= 1.0:
+            raise ValueError(f"l1_ratio is between 0 and 1, not {self.l1_ratio}")
+        if self.penalty == "none" and self.alpha not in ("auto", 0):
+            raise ValueError(f"with penalty=None alpha must be 'auto' or 0, not {self.alpha}")
+        if not self.is_sparse:
+            return
+        what = self.sparse_setting
+        if self.intervals:
+            raise ValueError(f"there are no intervals with {what}: they know nothing of its bias")
+        if self.recipe != "auto":
+            raise ValueError(f"{what} needs recipe='auto', not {self.recipe!r}")
+        for name in OF_AVERAGING:
+            if getattr(self, name) != "auto":
+                raise ValueError(f"{what} is not for averaged SGD, which {name} is a setting of")
+        if not get_loss(self.loss).has_curvature:
+            raise ValueError(f"{what} needs a loss with a curvature, which {self.loss} has not")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether weights are to be exactly zero, or not negative."""
+        return (self.penalty in ("l1", "elasticnet") and self.alpha != 0) or self.positive
+
+    @property
+    def sparse_setting(self) -> str:
+        """The setting that asks for sparse weights, as text."""
+        return "positive=True" if self.penalty in ("l2", "none") else f"penalty={self.penalty!r}"
+
+    @property
+    def is_unpenalised(self) -> bool:
+        """Whether there is to be no penalty at all, whatever its kind."""
+        return self.alpha == 0
+
+    def sparsity(self) -> Sparsity | None:
+        """Return the penalty that is asked for, unless it is a ridge in pseudo-observations."""
+        if not self.is_sparse and (self.alpha == "auto" or self.is_unpenalised):
+            return None
+        from polyak.learn.newton.block.penalty import Sparsity  # with all that Newton steps need
+
+        ratio = {"l1": 1.0, "l2": 0.0, "none": 0.0}.get(self.penalty, self.l1_ratio)
+        in_rows = self.penalty == "l2" and self.alpha == "auto"
+        return Sparsity(ratio, self.positive, in_rows)
 
     @property
     def is_paper(self) -> bool:
@@ -82,7 +136,7 @@ class Recipe:
         are of, or that has no penalty: Newton steps at the smallest penalty where they can run,
         else averaged SGD.
         """
-        return self.intervals or is_unpenalised(self)
+        return self.intervals or self.is_unpenalised
 
     def sets(self, names: Sequence[str]) -> bool:
         """Whether any of these settings is something else than "auto"."""
@@ -125,7 +179,7 @@ class Recipe:
     def takes_softmax(self) -> bool:
         """Whether several classes are learned together, unless they do not fit one matrix."""
         several = self.multi_class == "auto" and not self.is_paper
-        one_by_one = self.intervals or is_sparse(self)
+        one_by_one = self.intervals or self.is_sparse
         return several and self.loss == "log_loss" and not one_by_one
 
     @property

@@ -9,8 +9,7 @@ from itertools import pairwise
 from polyak.model.candidate_text import settings_text
 from polyak.model.training_report import CandidateReport
 from polyak.reporting.drawing.curves import rows_range
-from polyak.reporting.drawing.plot import Plot
-from polyak.reporting.drawing.scales import padded
+from polyak.reporting.drawing.plot import Plot, padded
 from polyak.reporting.facts import Curve
 from polyak.reporting.markup import Markup
 from polyak.reporting.words import count, number

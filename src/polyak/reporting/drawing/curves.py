@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from polyak.learn.schedules import Polynomial
 from polyak.model.training_report import Rate, Reliability
-from polyak.reporting.drawing.plot import Plot
-from polyak.reporting.drawing.scales import padded
+from polyak.reporting.drawing.plot import Plot, padded
 from polyak.reporting.facts import Curve, later
 from polyak.reporting.markup import Markup
 from polyak.reporting.words import number, percent

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
-from polyak.reporting.drawing.plot import NARROW, Plot
-from polyak.reporting.drawing.scales import padded
+from polyak.reporting.drawing.plot import NARROW, Plot, padded
 from polyak.reporting.effects import Effect
 from polyak.reporting.markup import Markup
 from polyak.reporting.words import number

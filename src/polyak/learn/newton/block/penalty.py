@@ -7,7 +7,7 @@ descent instead of by solving equations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,8 +175,8 @@ class Sparsity:
         return Sparse(shrink, threshold, lowest, HOLD * held)
 
 
-def check_penalties(penalties: Sequence[float], sparsity: Sparsity | None) -> None:
+def check_penalties(penalties: Floats, sparsity: Sparsity | None) -> None:
     """Raise ValueError unless penalties are positive and finite; that of a mean may be zero."""
     least = 0.0 if sparsity is None or sparsity.in_rows else -math.ulp(0.0)
     if not len(penalties) or not all(least < tau < math.inf for tau in penalties):
-        raise ValueError(f"penalties must be positive and finite, unlike {list(penalties)}")
+        raise ValueError(f"penalties must be positive and finite, unlike {penalties.tolist()}")

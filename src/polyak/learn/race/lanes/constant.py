@@ -105,7 +105,6 @@ class ConstantLane(Lane):
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it is what all others must beat."""
         return True
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
@@ -138,7 +137,6 @@ class ConstantLane(Lane):
         return np.array(notes).reshape(-1, 1, SUMS)
 
     def sums(self) -> Floats:
-        """Return the sums since the last milestone."""
         return self._sums_since()[None]
 
     def start_interval(self) -> None:
@@ -152,7 +150,6 @@ class ConstantLane(Lane):
         return self
 
     def merge(self, others: Sequence[Self], base: Self | None) -> None:
-        """Become what this lane and others learned together, each from rows of its own."""
         parts = [self, *others]
         then = base or self._empty(self.recipe, self.problem)
         self.seen = then.seen + sum(one.seen - then.seen for one in parts)
@@ -183,7 +180,6 @@ class ConstantLane(Lane):
         return grown
 
     def state(self) -> tuple[Page, Arrays]:
-        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         arrays = {name: getattr(self, name).copy() for name in ARRAYS}
         page: Page = {"rows": self.rows}
         if self.sample is not None:
@@ -192,7 +188,6 @@ class ConstantLane(Lane):
         return page, arrays
 
     def set_state(self, stored: StoredState, clock: int) -> None:
-        """Go on from what `state` returned."""
         self.rows, self.clock = stored.whole("rows", most=clock), clock
         for name in ARRAYS:
             setattr(self, name, stored.array(name, getattr(self, name).shape))
@@ -210,12 +205,13 @@ class ConstantLane(Lane):
         """Return NaN: nothing is averaged."""
         return np.full(self.problem.outputs, np.nan)
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
+    def histogram(self, place: int) -> ScoreHistogram:
         """Count all rows at the score that they would have now."""
-        if not self.problem.classifies:
-            return None
         apart, sampled = not self.problem.one_vs_rest, self.loss == "log_loss"
-        found = ScoreHistogram(self.problem.outputs, sampled=sampled, apart=apart)
+        models = self.problem.outputs if self.problem.classifies else 0
+        found = ScoreHistogram(models, sampled=sampled, apart=apart)
+        if not models:
+            return found
         positive, negative = self._sides(self.seen)
         signs = np.array([[True], [False]])
         for output, score in enumerate(self._best()):
@@ -292,20 +288,14 @@ class ConstantLane(Lane):
         return np.array([mean, weight / self.rows * max(LEAST, self.rows / FEWEST)])
 
     def _count_classes(self, targets: NDArray[Any], weights: Floats | None) -> None:
-        if weights is None and (self.seen == np.floor(self.seen)).all():  # whole numbers: exact
-            if self.problem.one_vs_rest:
-                self.seen += np.bincount(targets.astype(np.int64), minlength=self._kinds)
-            else:
-                positive = np.count_nonzero(targets.reshape(len(targets), -1) > 0, axis=0)
-                self.seen += np.concatenate([len(targets) - positive, positive])
-            return
+        """Add the weight of each row to its class, or to a side of each label, in order."""
+        each = np.ones(len(targets)) if weights is None else weights
         if targets.ndim > 1:
-            sides = np.hstack([targets < 0, targets > 0]).astype(np.float64)
-            sides *= 1.0 if weights is None else weights[:, None]
-            self.seen = np.add.accumulate(np.vstack([self.seen, sides]))[-1].copy()
+            sides = np.hstack([targets < 0, targets > 0]).T * each
+            self.seen = self.seen.copy()
+            _core.add_in_order(np.ascontiguousarray(sides), self.seen)
             return
         own = (targets if self.problem.one_vs_rest else targets > 0).astype(np.int64)
-        each = np.ones(len(own)) if weights is None else weights
         self.seen = np.bincount(
             np.concatenate([np.arange(self._kinds), own]), np.concatenate([self.seen, each])
         ).astype(np.float64)

@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, score_rows
 from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
-from polyak.learn.doubts import sandwich_doubt
-from polyak.learn.newton.sparse.asking import sparsity_of, too_wide
 from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
-from polyak.learn.race.lanes.counting import (
+from polyak.learn.race.lanes.protocol import (
+    Lane,
+    NewOutput,
+    Problem,
     candidate_sums,
-    count_scores,
     histogram_for,
-    room_for_scores,
 )
-from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AlphaCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
 from polyak.learn.score_histogram import ScoreHistogram
@@ -68,21 +66,23 @@ class NewtonRacer(Lane):
 
     def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
         """Return a solver with the penalties of candidates that has learned nothing."""
-        from polyak.learn.newton.solver import NewtonSolver  # only where there is such a lane
+        # Only where there is such a lane.
+        from polyak.learn.newton.objective import Objective
+        from polyak.learn.newton.solver import NewtonSolver
 
         recipe, problem = self.recipe, self.problem
-        solver = NewtonSolver(
+        objective = Objective(
             recipe.loss,
-            first_rows,
-            penalties=[one.penalty for one in candidates],
+            np.array([one.penalty for one in candidates]),
             outputs=problem.outputs,
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
-            sparsity=sparsity_of(recipe),
+            sparsity=recipe.sparsity(),
         )
+        solver = NewtonSolver(objective, first_rows)
         if problem.begin_at is not None:
             solver.begin_at(problem.begin_at)
         return solver
@@ -105,7 +105,10 @@ class NewtonRacer(Lane):
         from polyak.learn.newton.limits import TOO_MANY
 
         if self.newton.left == TOO_MANY:
-            return DataError(too_wide(self.recipe, self.newton.widest))
+            return DataError(
+                f"{self.recipe.sparse_setting} is for up to {self.newton.widest:,} features here, "
+                "and there are more"
+            )
         return DivergenceError("the weights overflowed")
 
     @property
@@ -115,7 +118,7 @@ class NewtonRacer(Lane):
         These weights are at its optimum, and others on their way to it; not where features that
         have no column are left out.
         """
-        return self.newton.sparsity is not None and not self.newton.closed
+        return self.newton.objective.sparsity is not None and not self.newton.closed
 
     @property
     def may_leave(self) -> bool:
@@ -132,7 +135,7 @@ class NewtonRacer(Lane):
     @property
     def softmax(self) -> bool:
         """Whether classes are learned together."""
-        return self.newton.softmax
+        return self.newton.objective.softmax
 
     @property
     def fewest(self) -> int:
@@ -146,7 +149,8 @@ class NewtonRacer(Lane):
     @property
     def stays(self) -> list[int]:
         """Candidates that are never eliminated: the model, where its weights are asked for."""
-        return [self.numbers[self.newton.smallest]] if self.newton.for_inference else []
+        own = self.newton.objective
+        return [self.numbers[own.smallest]] if own.for_inference else []
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
@@ -158,7 +162,7 @@ class NewtonRacer(Lane):
             return rows
         if self._gate is None:
             self._gate = Bank(
-                loss=self.newton.loss,
+                loss=self.recipe.loss,
                 alpha=0.0,
                 schedule=Polynomial(1.0, 0.0, 0.0),
                 n_features=self.problem.n_features,
@@ -171,8 +175,7 @@ class NewtonRacer(Lane):
         return self._gate.check(rows, targets, weights)
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
-        """Return the number of these rows that can be learned at once in bounded memory."""
-        counts = self.counts is not None and not again
+        counts = self.counts.models > 0 and not again
         return max(1024, MOST_SCORES // len(self.newton)) if counts else sys.maxsize
 
     def can_leave_out(self, rows: int) -> bool:
@@ -180,7 +183,6 @@ class NewtonRacer(Lane):
         return self.newton.can_leave_out(rows)
 
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
-        """Make weights exact for all rows, each learned once; return whether they are finite."""
         with np.errstate(all="ignore"):
             self.newton, has_optimum = self.newton.converged(rows, targets, weights)
         return has_optimum
@@ -198,7 +200,8 @@ class NewtonRacer(Lane):
             self._not_learned += given.total
             return np.empty((0, len(self.numbers), SUMS))
         self.newton.threads = threads
-        scores = room_for_scores(self.counts, given.total, len(self.newton))
+        wanted = self.counts.wants(given.total)
+        scores = np.empty((given.total, len(self.newton))) if wanted else None
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
             notes = self.newton.learn(
@@ -209,18 +212,16 @@ class NewtonRacer(Lane):
         if self.newton.left is not None:
             sums[stops > self.newton.clock - before] = np.nan
         else:
-            classes = self.newton.outputs if self.newton.one_vs_rest else None
-            count_scores(self.counts, scores, given, classes)
+            classes = self.problem.outputs if self.problem.one_vs_rest else None
+            self.counts.count(scores, given, classes)
         return sums
 
     def sums(self) -> Floats:
-        """Return the sums since the last milestone."""
         with np.errstate(all="ignore"):
             sums: Floats = self._summed(self.newton.sums()[None])[0]
         return sums
 
     def start_interval(self) -> None:
-        """Begin a new interval of the race: its sums are zero."""
         with np.errstate(all="ignore"):
             self.newton.start_interval()
 
@@ -234,7 +235,7 @@ class NewtonRacer(Lane):
         self, rows: Rows, targets: NDArray[Any], weights: Floats | None, place: int, folds: int
     ) -> Floats:
         """Return the scores of all rows, each by weights refitted without its fold."""
-        scores = np.full((len(rows), self.newton.outputs), np.nan)
+        scores = np.full((len(rows), self.problem.outputs), np.nan)
         for fold in range(folds):
             held = np.arange(fold, len(rows), folds)
             rest = np.setdiff1d(np.arange(len(rows)), held)
@@ -246,8 +247,8 @@ class NewtonRacer(Lane):
                 coef, intercept = solver.weights(rows.shape[1], place=0)
                 matrix = np.ascontiguousarray(coef.T)
                 raw = score_rows(core_rows(take_rows(rows, held)), matrix) + intercept
-                scores[held] = odds_of_softmax(raw) if solver.softmax else raw
-        together = self.newton.together and not self.newton.softmax
+                scores[held] = odds_of_softmax(raw) if self.softmax else raw
+        together = self.newton.objective.together and not self.softmax
         return normalised_odds(scores) if together else scores
 
     def sums_of(
@@ -255,30 +256,27 @@ class NewtonRacer(Lane):
     ) -> Floats:
         """Return the sums of a candidate that gave rows these scores."""
         sums = self.newton.sums_of(scores, targets, weights, limits)
-        found = candidate_sums(sums[None, :, None], one_vs_rest=self.newton.one_vs_rest)
+        found = candidate_sums(sums[None, :, None], one_vs_rest=self.problem.one_vs_rest)
         return np.asarray(found[0, 0])
 
     def _summed(self, notes: Floats) -> Floats:
         """Return each candidate's sums, from those of its models, one per output."""
-        notes = notes.reshape(*notes.shape[:2], len(self.numbers), self.newton.outputs)
-        return candidate_sums(notes, one_vs_rest=self.newton.one_vs_rest)
+        notes = notes.reshape(*notes.shape[:2], len(self.numbers), self.problem.outputs)
+        return candidate_sums(notes, one_vs_rest=self.problem.one_vs_rest)
 
     # -- dropping out, and learning in parts ---------------------------------------------------
 
     def select(self, places: Sequence[int]) -> Self:
-        """Return a lane of only these candidates, each as it stands."""
         if len(places) == len(self.numbers):
             return self
         chosen = copy.copy(self)
         chosen.numbers = [self.numbers[place] for place in places]
         chosen.candidates = [self.candidates[place] for place in places]
         chosen.newton = self.newton.select(places)
-        if self.counts is not None:
-            chosen.counts = self.counts.select(places, self.newton.outputs)
+        chosen.counts = self.counts.select(places, self.problem.outputs)
         return chosen
 
     def merge(self, others: Sequence[NewtonRacer], base: NewtonRacer | None) -> None:
-        """Become what this lane and others learned together, each from rows of its own."""
         parts = [self, *others]
         then = (0, 0) if base is None else (base.newton.clock, base._not_learned)
         busy = [one.newton for one in parts if one.newton.clock > then[0]]
@@ -290,9 +288,8 @@ class NewtonRacer(Lane):
                     [other.newton for other in others], None if base is None else base.newton
                 )
         self._not_learned = then[1] + sum(one._not_learned - then[1] for one in parts)
-        if self.counts is not None:
-            theirs = [other.counts for other in others if other.counts is not None]
-            self.counts.merge(theirs, None if base is None else base.counts)
+        theirs = [other.counts for other in others]
+        self.counts.merge(theirs, None if base is None else base.counts)
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more; two classes go on together where a matrix has room."""
@@ -310,44 +307,37 @@ class NewtonRacer(Lane):
         grown = type(self)(self.numbers, candidates, new.recipe, new.problem)
         grown.newton.set_state(StoredState(page, arrays))
         grown._not_learned = self._not_learned
-        if self.counts is not None and grown.counts is not None:
-            at = (new.place, new.constant)
-            grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
+        grown.counts.add_output(self.counts, new.place, new.constant, mirrors=new.mirrors)
         return grown
 
     def state(self) -> tuple[Page, Arrays]:
-        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         page, arrays = self.newton.state()
-        counted = ({}, {}) if self.counts is None else self.counts.state()
-        return page | counted[0], arrays | counted[1]
+        counted, histograms = self.counts.state()
+        return page | counted, arrays | histograms
 
     def set_state(self, stored: StoredState, clock: int) -> None:
-        """Go on from what `state` returned."""
         stored.whole("clock", most=clock)
         self.newton.set_state(stored, self.problem.n_features)
         self._not_learned = clock - self.newton.clock
-        if self.counts is not None:
-            self.counts.set_state(stored)
+        self.counts.set_state(stored)
 
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Return a candidate's weights, a row per output, and its intercepts."""
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
 
-    def sandwich(self) -> tuple[Sandwich, str | None] | None:
+    def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
         """Return the weights at the smallest penalty and their covariance, for intervals."""
-        if not self.newton.intervals:
+        if not self.recipe.intervals:
             return None
         with np.errstate(all="ignore"):
             found = self.newton.sandwich()
-        return found, sandwich_doubt(found, self.newton.drift(found))
+        return found, self.newton.drift(found)
 
     def average_start(self, place: int) -> Floats:
         """Return NaN: nothing is averaged."""
-        return np.full(self.newton.outputs, np.nan)
+        return np.full(self.problem.outputs, np.nan)
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
-        """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select([place], self.newton.outputs)
+    def histogram(self, place: int) -> ScoreHistogram:
+        return self.counts.select([place], self.problem.outputs)

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.bank.merging import SUMS
+from polyak.learn.bank.settings import SUMS
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.softmax import basis, of_classes

@@ -128,6 +128,29 @@ def mirrored(array: NDArray[Any]) -> NDArray[Any]:
     return pairs.reshape(*array.shape[:-1], -1)
 
 
+def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
+    """Return the sums of candidates, as `polyak.learn.race.history` lists them.
+
+    ``notes`` are those of their models, as `polyak.learn.bank.settings.SUMS` lists them, of shape
+    (intervals, sums, candidates, outputs).
+    """
+    weight, losses, squares, errors, confusion, rated, capped = notes.swapaxes(0, 1)
+    error = confusion[..., 0] if one_vs_rest else errors.mean(axis=-1)
+    added = [part.sum(axis=-1) for part in (losses, squares, rated, capped)]
+    return np.stack([weight[..., 0], *added[:2], error, *added[2:]], axis=-1)
+
+
+def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogram:
+    """Return a histogram for the scores of a lane's candidates; of numbers it has no models.
+
+    The scores of log_loss are log-odds as they stand: a sample shows how well calibrated.
+    """
+    sampled, apart = loss == "log_loss", not problem.one_vs_rest
+    classes = 1 if apart or sampled else problem.outputs
+    models = candidates * problem.outputs if problem.classifies else 0
+    return ScoreHistogram(models, sampled=sampled, classes=classes, apart=apart)
+
+
 class Lane(Protocol):
     """Candidates that learn together from the same rows.
 
@@ -297,12 +320,15 @@ class Lane(Protocol):
         """Return its replicas as (replicas, features + 1, outputs), the intercept last."""
         return None
 
-    def sandwich(self) -> tuple[Sandwich, str | None] | None:
-        """Return hardly penalised weights and their covariance, if known, and any doubt."""
+    def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
+        """Return hardly penalised weights and their covariance, if known, and their drift.
+
+        That is a number of rows, and how far weights have moved since, in standard errors.
+        """
         return None
 
     def average_start(self, place: int) -> Floats:
         """Return the row at which each output's average began; NaN where nothing is averaged."""
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
-        """Return the histogram of its scores, if they were counted."""
+    def histogram(self, place: int) -> ScoreHistogram:
+        """Return the histogram of its scores; without models, where they are not counted."""

@@ -42,13 +42,11 @@ class ProximalLane(SgdLane):
 
     @property
     def fewest(self) -> int:
-        """The number of its best candidates that stay, since it is too early to compare them."""
         return fewest_after(self.clock)
 
     def learn(
         self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
     ) -> Floats:
-        """Learn rows and return the sums of each interval that ends at one of the stops."""
         if again:
             self.means = None
             return super().learn(given, again=True, stops=stops, threads=threads)
@@ -78,7 +76,6 @@ class ProximalLane(SgdLane):
         return np.asarray(before + LATEST * (latest - before))
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Return a candidate's weights, a row per output, and its intercepts."""
         if self.means is None or last:
             coef, intercept = super().weights(place, last=last)
             return coef + coef.dtype.type(0), intercept  # which makes a plain zero of minus zero
@@ -92,7 +89,6 @@ class ProximalLane(SgdLane):
     # -- dropping out, and learning in parts ---------------------------------------------------
 
     def select(self, places: Sequence[int]) -> Self:
-        """Return a lane of only these candidates, each as it stands."""
         chosen = super().select(places)
         if chosen is not self and self.means is not None:
             models = [np.arange(len(self.bank))[self._models(place)] for place in places]
@@ -100,7 +96,6 @@ class ProximalLane(SgdLane):
         return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
-        """Become what this lane and others learned together, each from rows of its own."""
         super().merge(others, base)
         self.means = None
 
@@ -114,14 +109,12 @@ class ProximalLane(SgdLane):
         return lines, models
 
     def state(self) -> tuple[Page, Arrays]:
-        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         page, arrays = super().state()
         if self.means is not None:
             arrays["means"] = self.means.copy()
         return page | {"has_means": self.means is not None}, arrays
 
     def set_state(self, stored: StoredState, clock: int) -> None:
-        """Go on from what `state` returned."""
         super().set_state(stored, clock)
         self.means = None
         if stored.flag("has_means"):

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, model_fields
 from polyak.learn.averaging import Averaging
 from polyak.learn.bank import Bank
-from polyak.learn.bank.merging import SUMS as MODEL_SUMS
+from polyak.learn.bank.merging import merge_banks
+from polyak.learn.bank.settings import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
-from polyak.learn.newton.sparse.asking import sparsity_of
 from polyak.learn.race.history import SUMS
-from polyak.learn.race.lanes.counting import (
+from polyak.learn.race.lanes.protocol import (
+    Lane,
+    NewOutput,
+    Problem,
     candidate_sums,
-    count_scores,
     histogram_for,
-    room_for_scores,
+    mirrored,
 )
-from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, mirrored
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
@@ -75,7 +76,6 @@ class SgdLane(Lane):
 
     @property
     def clock(self) -> int:
-        """The number of rows learned."""
         return self.bank.clock
 
     @property
@@ -85,12 +85,10 @@ class SgdLane(Lane):
 
     @property
     def nbytes(self) -> int:
-        """The memory that its weights take."""
         return int(2 * len(self.bank) * self.bank.n_features * self.bank.dtype.itemsize)
 
     @property
     def n_features(self) -> int:
-        """The number of features of its models."""
         return self.bank.n_features
 
     @property
@@ -104,20 +102,17 @@ class SgdLane(Lane):
         return not self.centre
 
     def warm_up(self, rows: Rows) -> None:
-        """See the rows that calibration looks at, before any is learned."""
         self.bank.warm_up(self.centre.shifted(rows))
         if self.problem.begin_at is not None:
             constants = self.problem.begin_at[self.bank.outputs]
             self.bank.move_intercepts(lambda _: constants)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
-        """Refuse what cannot be learned from, and make room for the rest."""
         return self.bank.check(rows, targets, weights)
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
-        """Return the number of these rows that can be learned at once in bounded memory."""
         most = rows_at_a_time(rows) if self.centre else sys.maxsize
-        counts = self.counts is not None and not again
+        counts = self.counts.models > 0 and not again
         return min(most, max(1024, MOST_SCORES // len(self.bank))) if counts else most
 
     def rows_for(self, shared: SharedRows) -> TrainingRows:
@@ -129,10 +124,9 @@ class SgdLane(Lane):
     def learn(
         self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
     ) -> Floats:
-        """Learn rows and return the sums of each interval that ends at one of the stops."""
         n = given.total
-        counts = None if again else self.counts
-        scores = room_for_scores(counts, n, len(self.bank))
+        wanted = not again and self.counts.wants(n)
+        scores = np.empty((n, len(self.bank))) if wanted else None
         notes = self.bank.learn(
             *given[:3],
             order=given.order,
@@ -142,21 +136,18 @@ class SgdLane(Lane):
             stops=stops,
         )
         assert notes is not None
-        if counts is not None:
-            if scores is not None:  # without the replicas'
-                each = scores.reshape(n, len(self.numbers), -1)
-                scores = each[:, :, : self.outputs].reshape(n, -1)
-            classes = self.outputs if self.bank.one_vs_rest else None
-            count_scores(counts, scores, given, classes)
+        if scores is not None:  # without the replicas'
+            each = scores.reshape(n, len(self.numbers), -1)
+            scores = each[:, :, : self.outputs].reshape(n, -1)
+        if not again:
+            self.counts.count(scores, given, self.outputs if self.bank.one_vs_rest else None)
         return self._summed(notes) if len(notes) else np.empty((0, len(self.numbers), SUMS))
 
     def sums(self) -> Floats:
-        """Return the sums since the last milestone."""
         sums: Floats = self._summed(self.bank.fields()[None])[0]
         return sums
 
     def start_interval(self) -> None:
-        """Begin a new interval of the race: its sums are zero."""
         self.bank.reset_progressive_sums()
 
     def _summed(self, notes: Floats) -> Floats:
@@ -168,7 +159,6 @@ class SgdLane(Lane):
     # -- dropping out, and learning in parts ---------------------------------------------------
 
     def select(self, places: Sequence[int]) -> Self:
-        """Return a lane of only these candidates, each as it stands."""
         if len(places) == len(self.numbers):
             return self
         chosen = copy.copy(self)
@@ -176,18 +166,16 @@ class SgdLane(Lane):
         chosen.candidates = [self.candidates[place] for place in places]
         models = np.arange(len(self.bank)).reshape(-1, self.models_each)[list(places)]
         chosen.bank = self.bank.select(models.ravel())
-        if self.counts is not None:
-            chosen.counts = self.counts.select(places, self.outputs)
+        chosen.counts = self.counts.select(places, self.outputs)
         return chosen
 
     def merge(self, others: Sequence[SgdLane], base: SgdLane | None) -> None:
-        """Become what this lane and others learned together, each from rows of its own."""
         for other in others:
             other._move_to(self.centre)
-        self.bank.merge([other.bank for other in others], None if base is None else base.bank)
-        if self.counts is not None:
-            theirs = [other.counts for other in others if other.counts is not None]
-            self.counts.merge(theirs, None if base is None else base.counts)
+        banks = [other.bank for other in others]
+        merge_banks(self.bank, banks, None if base is None else base.bank)
+        theirs = [other.counts for other in others]
+        self.counts.merge(theirs, None if base is None else base.counts)
 
     def _move_to(self, centre: Centre) -> None:
         """Go over to another centre: the same models, their intercepts moved."""
@@ -208,9 +196,7 @@ class SgdLane(Lane):
         grown.bank.set_state(
             state | {"lines": new.inserted(state["lines"]), "models": new.inserted(models, one)}
         )
-        if self.counts is not None and grown.counts is not None:
-            at = (new.place, new.constant)
-            grown.counts.add_output(self.counts, *at, mirrors=new.mirrors)
+        grown.counts.add_output(self.counts, new.place, new.constant, mirrors=new.mirrors)
         return grown
 
     def _mirrored(
@@ -225,34 +211,29 @@ class SgdLane(Lane):
         return mirrored(lines) * lines.dtype.type(new.share), models
 
     def state(self) -> tuple[Page, Arrays]:
-        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         state = self.bank.state()
-        page, arrays = ({}, {}) if self.counts is None else self.counts.state()
+        page, arrays = self.counts.state()
         arrays |= {name: state[name] for name in BANK_ARRAYS}
         return page | {"looked": state["looked"]}, arrays
 
     def set_state(self, stored: StoredState, clock: int) -> None:
-        """Go on from what `state` returned."""
         models, weights = len(self.bank), self.bank.dtype.name
         lines = stored.array("lines", (None, 2 * models), weights)
         squares = stored.array("squares", (len(lines) if self.bank.has_squares else 0,))
         fields = stored.array("models", (len(model_fields), models))
         state = {"lines": lines, "squares": squares, "models": fields}
         self.bank.set_state(state | {"clock": clock, "looked": stored.whole("looked")})
-        if self.counts is not None:
-            self.counts.set_state(stored)
+        self.counts.set_state(stored)
 
     # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
-        """Return a candidate's weights, a row per output, and its intercepts."""
         models, bank = self._models(place), self.bank
         coef = bank.coef_of(models, last=last)
         intercept = (bank.last_intercept if last else bank.intercept)[models]
         return coef, self.centre.undone(coef, intercept)
 
     def replicas(self, place: int) -> NDArray[Any] | None:
-        """Return its replicas as (replicas, features + 1, outputs), the intercept last."""
         if self.models_each == self.outputs:
             return None
         first = place * self.models_each
@@ -267,9 +248,8 @@ class SgdLane(Lane):
         """Return the row at which its averages began."""
         return self.bank.average_start[self._models(place)]
 
-    def histogram(self, place: int) -> ScoreHistogram | None:
-        """Return the histogram of its scores, if they were counted."""
-        return None if self.counts is None else self.counts.select([place], self.outputs)
+    def histogram(self, place: int) -> ScoreHistogram:
+        return self.counts.select([place], self.outputs)
 
     def _models(self, place: int) -> slice:
         first = place * self.models_each
@@ -278,7 +258,7 @@ class SgdLane(Lane):
 
 def _bank_of(candidates: list[Candidate], recipe: Recipe, problem: Problem) -> Bank:
     """Make a bank: each candidate has a model per output and, for intervals, per replica."""
-    first, sparsity, outputs = candidates[0], sparsity_of(recipe), problem.outputs
+    first, sparsity, outputs = candidates[0], recipe.sparsity(), problem.outputs
     each = outputs * (1 + recipe.replicas)
     return Bank(
         loss=recipe.loss,
