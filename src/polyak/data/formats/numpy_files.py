@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from polyak._core import free_memory
 from polyak.data.feature_origin import from_text
-from polyak.data.formats.arrays import ArrayReader, rows_or_table
+from polyak.data.formats.arrays import ArrayReader
+from polyak.data.formats.open_arrays import rows_or_table
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
