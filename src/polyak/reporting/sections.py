@@ -8,7 +8,6 @@ from polyak.data.tables.look import READ_AS
 from polyak.model.candidate_text import settings_cells, settings_text
 from polyak.model.schema import Schema
 from polyak.model.training_report import (
-    CandidateReport,
     ColumnReport,
     SourceReport,
     TrainingReport,
@@ -197,7 +196,7 @@ def _all_candidates(report: TrainingReport) -> Markup:
     """Return a folded table of the candidates, ordered by the rows they learned."""
     heads = ("No.", "Rows", "Loss", "Method", "Penalty", "p", "γ₀", "a", "c")
     lines = []
-    for candidate in _by_rows(report.candidates):
+    for candidate in sorted(report.candidates, key=lambda one: (-one.rows, one.number)):
         cells = [
             str(candidate.number),
             f"{candidate.rows:,}",
@@ -215,10 +214,6 @@ def _all_candidates(report: TrainingReport) -> Markup:
         "div", table, class_="scroll", tabindex=0, role="region", aria_label="Candidates"
     )
     return element("details", element("summary", "All candidates"), scroll)
-
-
-def _by_rows(candidates: Sequence[CandidateReport]) -> list[CandidateReport]:
-    return sorted(candidates, key=lambda one: (-one.rows, one.number))
 
 
 def _rate(report: TrainingReport) -> Markup | None:

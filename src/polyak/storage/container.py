@@ -140,7 +140,10 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
             with open(target, "wb") as file:  # a pipe or a device: nothing to rename
                 file.write(data)
             return
-        replace_synced(target, data)
+        part = part_of(target)
+        write_synced(part, data)
+        os.replace(part, target)
+        sync_folder(os.path.dirname(target))
 
 
 @contextlib.contextmanager
@@ -184,14 +187,6 @@ def _standard_output() -> Iterator[BinaryIO]:
 def part_of(target: str) -> str:
     """Return a unique name beside the target, for a file that is not complete yet."""
     return f"{target}.{os.urandom(4).hex()}.part"
-
-
-def replace_synced(target: str, data: bytes) -> None:
-    """Put a file in place once the disk has it; should that fail, leave what was there."""
-    part = part_of(target)
-    write_synced(part, data)
-    os.replace(part, target)
-    sync_folder(os.path.dirname(target))
 
 
 def write_synced(path: str, data: bytes) -> None:

@@ -16,10 +16,11 @@ from polyak.learn.bank.settings import (
     Step,
     as_array,
     check_choices,
+    check_penalties,
     check_together,
     core_targets,
-    each_model,
     how_to_step,
+    shared_power,
 )
 from polyak.learn.schedules import Polynomial
 from polyak.losses import get_loss
@@ -116,8 +117,12 @@ class Bank:
     ) -> None:
         self.averaging = averaging or Averaging()
         stepping = how_to_step(step, precondition, adagrad, capped, l1_ratio, positive)
-        own = each_model(alpha, schedule, outputs, replicas, step)
-        self.alpha, self.outputs, self.replicas = own.alpha, own.outputs, own.replicas
+        schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
+        rates = [one.gamma0 for one in schedules], [one.a for one in schedules]
+        columns = np.broadcast_arrays(np.atleast_1d(alpha), *rates, outputs, replicas)
+        self.alpha, gamma0, decay = (np.array(column, float) for column in columns[:3])
+        self.outputs, self.replicas = (np.array(column, np.int64) for column in columns[3:])
+        check_penalties(self.alpha, gamma0, step)
         check_choices(dtype, n_features, group)
         check_together(loss, self.averaging, softmax=softmax, one_vs_rest=one_vs_rest)
         self.loss, self.dtype = get_loss(loss), np.dtype(dtype)
@@ -125,7 +130,7 @@ class Bank:
         self._settings: dict[str, Any] = {
             "loss": self.loss.name,
             "limit": n_features,
-            "power": own.power,
+            "power": shared_power(schedules),
             "average_power": float(self.averaging.power),
             "intercept": fit_intercept,
             "progressive": progressive,
@@ -136,10 +141,8 @@ class Bank:
         }
         self._make_core()
         self._core.grow((n_features or 0) if width is None else width)
-        self._set_out(alpha=own.alpha, gamma0=own.gamma0, decay=own.decay)
-
-    def _set_out(self, **own: Floats) -> None:
         start = self.averaging.first_start  # the detector's average begins with the zero model
+        own = {"alpha": self.alpha, "gamma0": gamma0, "decay": decay}
         self.set_fields(start=start, scale=1.0, unit=1.0, total=float(start < 0), **own)
 
     def __len__(self) -> int:

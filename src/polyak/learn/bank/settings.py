@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,34 +18,6 @@ SUMS = ("weight", "loss", "loss_squared", "error", "confusion", "rated", "capped
 """The progressive sums of a model, since they were last set to zero: the weights of rows, losses,
 their squares, errors, rows where a wrong class scored highest (for the first model of a group),
 losses capped and weighted by the rows' limits, and the number of capped ones."""
-
-
-class Models(NamedTuple):
-    """The settings of each model, and the power that all share."""
-
-    alpha: Floats
-    gamma0: Floats
-    decay: Floats
-    outputs: NDArray[np.int64]
-    replicas: NDArray[np.int64]
-    power: float
-
-
-def each_model(
-    alpha: ArrayLike,
-    schedule: Polynomial | Sequence[Polynomial],
-    outputs: ArrayLike,
-    replicas: ArrayLike,
-    step: Step,
-) -> Models:
-    """Return settings per model, from one value for all or a sequence with an entry per model."""
-    schedules = [schedule] if isinstance(schedule, Polynomial) else list(schedule)
-    both = [s.gamma0 for s in schedules], [s.a for s in schedules]
-    columns = np.broadcast_arrays(np.atleast_1d(alpha), *both, outputs, replicas)
-    own, gamma0, decay = (np.array(column, float) for column in columns[:3])
-    output, replica = (np.array(column, np.int64) for column in columns[3:])
-    _check_penalties(own, gamma0, step)
-    return Models(own, gamma0, decay, output, replica, _shared_power(schedules))
 
 
 def how_to_step(
@@ -72,7 +44,7 @@ def how_to_step(
     }
 
 
-def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
+def check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
     """Refuse penalties below zero, and those that make explicit steps overshoot."""
     for a in alpha:
         if not (np.isfinite(a) and a >= 0):
@@ -87,7 +59,8 @@ def _check_penalties(alpha: Floats, gamma0: Floats, step: Step) -> None:
             )
 
 
-def _shared_power(schedules: Sequence[Polynomial]) -> float:
+def shared_power(schedules: Sequence[Polynomial]) -> float:
+    """Return the power c of the rates, which all models of a bank share."""
     powers = {schedule.c for schedule in schedules}
     if len(powers) != 1:
         raise ValueError(f"the models of a bank share one power c, not {sorted(powers)}")

@@ -15,17 +15,13 @@ from numpy.typing import NDArray
 from polyak.learn.newton.block.algebra import FewerRows, gram
 from polyak.learn.newton.block.leave_one_out import scores_left_out
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.converging import converged, has_no_optimum
 from polyak.learn.newton.frequent import without_others
-from polyak.learn.newton.held_rows import usual_weights
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.objective import INTERCEPT, Objective
-from polyak.learn.newton.sandwich import sandwich_of
 from polyak.learn.newton.softmax import of_classes
 from polyak.learn.newton.softmax import scores_left_out as classes_left_out
 from polyak.learn.newton.standardize import Standard
 from polyak.rows.sparse import Rows
-from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
@@ -177,25 +173,3 @@ class Learned:
             return found
 
         return scores
-
-    def at_optimum(
-        self, X: Rows, targets: Floats, weights: Floats | None, threads: int
-    ) -> tuple[Learned, bool] | None:
-        """Return the optimum of the smallest penalty, and whether it is finite without a penalty.
-
-        The rows are all that were learned. None if numbers overflow.
-        """
-        Z, place = self.standard_rows(X), self.objective.smallest
-        shrink = self.penalty().shrink[:, place]
-        own = usual_weights(Z, np.ones(len(Z)) if weights is None else weights, threads)
-        loss = self.objective.smooth_loss(*Z.shape)
-        found = converged(loss, self.padded(), Z, targets, own, shrink, place, threads)
-        if not found.is_finite():
-            return None
-        return replace(self, known=found), not has_no_optimum(found, Z, own, shrink)
-
-    def sandwich(self, rows: int) -> Sandwich:
-        """Return the weights at the smallest penalty and their covariance, in the rows' units."""
-        known, place = self.known, self.objective.smallest
-        shrink = self.penalty().shrink[:, place]
-        return sandwich_of(self.standard, known.W[:, place], known.G, known.M, shrink, rows)

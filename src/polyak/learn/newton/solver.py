@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
-from polyak.learn.newton.converging import MOST_VALUES
+from polyak.learn.newton.converging import MOST_VALUES, converged, has_no_optimum
 from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
-from polyak.learn.newton.held_rows import HeldRows
+from polyak.learn.newton.held_rows import HeldRows, usual_weights
 from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.objective import Objective
-from polyak.learn.newton.sandwich import drift, remembered
+from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
 from polyak.learn.newton.scoring import Scorer, progressive_sums
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
@@ -445,21 +445,28 @@ class NewtonSolver:
         done = self._finished()
         if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
             return self, True
+        learned, place = done._learned, self.objective.smallest
+        shrink, Z = learned.penalty().shrink[:, place], learned.standard_rows(X)
         with one_blas_thread():
-            own = (X, self.objective.signs(np.asarray(y)), sample_weight, self.threads)
-            found = done._learned.at_optimum(*own)
-        if found is None:
-            return self, True
-        done._learned, has_optimum = found
-        return done, has_optimum
+            weights = np.ones(len(Z)) if sample_weight is None else sample_weight
+            own = usual_weights(Z, weights, self.threads)
+            given = (Z, self.objective.signs(np.asarray(y)), own, shrink, place, self.threads)
+            found = converged(self.objective.smooth_loss(*Z.shape), learned.padded(), *given)
+            if not found.is_finite():
+                return self, True
+            done._learned = replace(learned, known=found)
+            return done, not has_no_optimum(found, Z, own, shrink)
 
     def sandwich(self) -> Sandwich:
         """Return the weights at the smallest penalty and their covariance, in the rows' units."""
         if not self.objective.intervals:
             raise ValueError("a solver without intervals keeps no covariance")
         done = self._finished()
+        known, place = done._learned.known, self.objective.smallest
+        shrink = done._learned.penalty().shrink[:, place]
+        own = (known.W[:, place], known.G, known.M, shrink, done.clock)
         with one_blas_thread():
-            return done._learned.sandwich(done.clock)
+            return sandwich_of(done._learned.standard, *own)
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""

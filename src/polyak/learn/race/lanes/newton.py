@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -224,12 +224,6 @@ class NewtonRacer(Lane):
     def start_interval(self) -> None:
         with np.errstate(all="ignore"):
             self.newton.start_interval()
-
-    def left_out(
-        self, rows: Rows, targets: NDArray[Any], weights: Floats | None
-    ) -> Callable[[int], Floats]:
-        """Return a function of a place: the scores of all rows, each by weights without it."""
-        return self.newton.leaving_out(rows, targets, weights)
 
     def fold_scores(
         self, rows: Rows, targets: NDArray[Any], weights: Floats | None, place: int, folds: int
