@@ -115,7 +115,7 @@ def weighted_problem(estimator: Any, rows: int = 1500) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-@pytest.mark.parametrize("weight", [1e5, 0.1, 1e300, 1e-300])
+@pytest.mark.parametrize("weight", [0.1, 1e300])
 def test_uniform_weights_change_nothing(estimator: Any, weight: float):
     X, y = weighted_problem(estimator)
     plain = estimator.fit(X, y)
