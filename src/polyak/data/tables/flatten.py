@@ -85,8 +85,9 @@ class Layout:
     def named(self, columns: Columns) -> Columns:
         """Return ``columns`` with each name of a struct or list replaced by its flat columns."""
         lists = ("drop", "only", "categorical", "numeric", "text")
-        named = {role: map(self._parts_of, getattr(columns, role)) for role in lists}
-        return replace(columns, **{role: tuple(chain(*parts)) for role, parts in named.items()})
+        parts = {role: map(self._parts_of, getattr(columns, role)) for role in lists}
+        named: dict[str, Any] = {role: tuple(chain(*each)) for role, each in parts.items()}
+        return replace(columns, **named)
 
     def _parts_of(self, name: str) -> list[str]:
         inside = (f"{name}.", f"{name}[")
