@@ -114,11 +114,11 @@ def by_batches(predict: Method) -> Method:
 
 def _batches(estimator: Any, source: Any) -> Iterator[Any]:
     if estimator._schema is None:
-        table = StreamSource(feed_of(source))  # type: ignore[arg-type]
-        there = table.sample().column_names
+        batches = StreamSource(feed_of(source))  # type: ignore[arg-type]
+        there = batches.sample().column_names
         known = getattr(estimator, "feature_names_in_", there)
-        table.plan({}, [name for name in there if name in known] or there, [])
-        for piece in table.pieces({}):
+        batches.plan({}, [name for name in there if name in known] or there, [])
+        for piece in batches.pieces({}):
             yield as_table(piece.data[0])
         return
     reading = ReadOptions(

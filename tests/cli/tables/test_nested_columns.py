@@ -128,7 +128,7 @@ def test_a_list_of_another_length_is_named(name: str, tmp_path: Path) -> None:
     expected = f"{path}, {unit} 201: the list in column emb has 2 numbers, where the first has 3"
     model = tmp_path / "m.polyak"
     said = fails("train", path, "-m", model, *OPTIONS)
-    assert f"{expected}; --drop leaves a column out" in said
+    assert f"{expected}; --drop emb leaves it out" in said
     polyak("train", path, "-m", model, *OPTIONS, "--drop", "emb")
     done = polyak("train", path, "-m", model, *OPTIONS, "--skip-bad-lines", "--json")
     assert f"skipped {path}, line 201: the list in column emb has 2 numbers" in done.stderr

@@ -14,7 +14,6 @@ from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.data.readahead import ordered_map
-from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.encoding import Encoded, PieceEncoder, Roles, warn_once
@@ -47,8 +46,6 @@ class TableReader:
         self._options = options
         self._source = source
         self._layout = Layout({} if options.schema is None else dict(options.schema.lists))
-        if options.schema is None and source.name != FRAME:
-            self._layout.advice = "; drop= leaves a column out"
         dialect = options.whole_dialect()
         sample = self._layout.flatten(source.sample())[0]
         sample = without_missing(without_odd_text(sample)[0], dialect.missing)
