@@ -21,7 +21,6 @@ from polyak.data.write.convert import convert, open_source
 from polyak.errors import DataError
 from polyak.learn.recipes import Recipe
 from polyak.model.linear import LinearModel
-from polyak.rows.sparse import SparseRows
 from polyak.training.job import Job
 from polyak.training.loop import train
 
