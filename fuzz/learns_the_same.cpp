@@ -42,7 +42,7 @@ struct Problem {
   }
   DenseRows<V> dense_rows() const { return {dense.data(), kRows, kFeatures, kFeatures}; }
   SparseRows<V> sparse_rows() const {
-    return {{offsets.data(), true}, indices.data(), values.data(), kRows, offsets.back()};
+    return {offsets.data(), indices.data(), values.data(), kRows, offsets.back()};
   }
 };
 

@@ -1,4 +1,4 @@
-// Hashed rows in ascending order, each slot once.
+// Sorts the slots of a hashed row and merges repeated ones.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace polyak {
 
-// Sorts a row's slots and adds up the values that share one, in the order they stood. Slots are
-// hashes, hence spread evenly: as many buckets as features put nearly every one in its place at
-// once, which takes a third of the time of std::sort.
+// Sorts a row's slots and adds up the values of equal slots, in their original order. Slots are
+// hashes and hence evenly distributed: with as many buckets as features, most buckets hold one,
+// which takes a third of the time of std::sort.
 template <class Value>
 class SlotOrder {
  public:
   explicit SlotOrder(int bits) : bits_(bits) {}
 
-  // Returns how many are left.
+  // Returns the number of distinct slots.
   int64_t sort(int32_t *slots, Value *values, int64_t n) {
     keys_.resize(static_cast<size_t>(n));
     if (n <= kFew || n > kMany)
@@ -44,10 +44,10 @@ class SlotOrder {
 
  private:
   static constexpr int64_t kFew = 12, kMany = 4096;
-  static constexpr int64_t kShort = 255;  // what a byte counts
+  static constexpr int64_t kShort = 255;  // the largest count of one byte
   static constexpr int kShortBits = 9;
 
-  // The slot, and below it the place in the row, so that no two keys are the same.
+  // The slot in the high bits and the place in the row in the low bits, so that keys are distinct.
   static uint64_t key(int32_t slot, int64_t place) {
     return static_cast<uint64_t>(slot) << 32 | static_cast<uint64_t>(place);
   }
@@ -63,8 +63,9 @@ class SlotOrder {
       keys_[starts_[static_cast<uint64_t>(slots[i]) >> shift]++] = key(slots[i], i);
   }
 
-  // The same for rows as most are, by bytes, eight of which one product adds up. So there can be
-  // several times as many buckets as features, and hardly any that two of them share.
+  // The same for rows of up to 255 features, with counts of one byte: one multiplication computes
+  // the prefix sums of eight. That allows several times as many buckets as features, so that few
+  // buckets hold two.
   void fill_short_buckets(const int32_t *slots, int64_t n) {
     constexpr uint64_t each = 0x0101010101010101u;
     uint8_t starts[1 << kShortBits] = {};
@@ -74,7 +75,7 @@ class SlotOrder {
     for (size_t b = 0; b < sizeof starts; b += 8) {
       uint64_t counts;
       std::memcpy(&counts, starts + b, 8);
-      const uint64_t sums = counts * each;  // each byte and those below it
+      const uint64_t sums = counts * each;  // prefix sums
       counts = (sums << 8) + before * each;
       std::memcpy(starts + b, &counts, 8);
       before += sums >> 56;

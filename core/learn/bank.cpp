@@ -9,7 +9,7 @@
 #include "learn/losses.hpp"
 #include "learn/precondition.hpp"
 #include "learn/proximal.hpp"
-#include "memory/room.hpp"
+#include "memory/free_memory.hpp"
 #include "rows/convert.hpp"
 
 namespace polyak {

@@ -1,11 +1,14 @@
-// How much memory there is to be had, asked before a great deal is taken: a system that promises
-// more than it has would end the process later, without a word.
+// The amount of free memory, tested before much is allocated: a system that overcommits memory
+// would kill the process later.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iomanip>
 #include <limits>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 
 #if defined(__linux__)
@@ -17,8 +20,8 @@ namespace polyak {
 
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-// The first number in a file, or the one behind a word such as `MemAvailable:`; -1 if there is
-// none.
+// Returns the first number in a file, or the one after a word such as `MemAvailable:`; -1 if there
+// is none.
 inline int64_t number_in_file(const std::string &path, const std::string &word = "") {
   std::ifstream file(path);
   int64_t number = -1;
@@ -27,8 +30,8 @@ inline int64_t number_in_file(const std::string &path, const std::string &word =
   return file >> number ? number : -1;
 }
 
-// What a group of processes may still take. Pages of files that it has read count as its own, but
-// are given up where memory is needed.
+// Returns the memory that a cgroup may still allocate. The page cache counts as used, but is
+// released when memory is needed.
 inline int64_t free_in_group(const std::string &folder, const char *limit, const char *usage) {
   const int64_t most = number_in_file(folder + limit), used = number_in_file(folder + usage);
   if (most < 0 || used < 0) return kUnlimited;
@@ -54,7 +57,7 @@ inline int64_t free_in_groups() {
   return least;
 }
 
-// In bytes; kUnlimited where nobody knows.
+// In bytes; kUnlimited if it is unknown.
 inline int64_t free_memory() {
   int64_t least = kUnlimited;
 #if defined(__linux__)
@@ -68,6 +71,25 @@ inline int64_t free_memory() {
   }
 #endif
   return least;
+}
+
+// Not enough memory for the weights.
+struct NoRoom : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Throws if the weights do not fit the free memory; `each` is the number of bytes per feature.
+// Small banks are not tested, since reading the free memory takes longer than allocating them.
+inline void require_room(int64_t features, int64_t each) {
+  constexpr int64_t much = int64_t(1) << 26;
+  if (features < much / each) return;
+  const int64_t room = free_memory();
+  if (features <= room / each) return;
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << "the weights of " << features
+      << " features would take " << static_cast<double>(features) * static_cast<double>(each) / 1e9
+      << " GB of memory, of which " << static_cast<double>(room) / 1e9 << " GB are free";
+  throw NoRoom(out.str());
 }
 
 }  // namespace polyak

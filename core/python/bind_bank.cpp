@@ -13,7 +13,7 @@
 #include "learn/losses.hpp"
 #include "learn/random.hpp"
 #include "learn/score_counts.hpp"
-#include "memory/room.hpp"
+#include "memory/free_memory.hpp"
 #include "python/buffers.hpp"
 #include "python/one_at_a_time.hpp"
 #include "python/rows.hpp"

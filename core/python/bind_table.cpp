@@ -12,7 +12,6 @@
 #include <memory>
 
 #include "python/bind_names.hpp"
-#include "rows/gather.hpp"
 #include "table/encoder.hpp"
 #include "table/written.hpp"
 
@@ -205,34 +204,9 @@ nb::tuple written_dates(nb::handle schema, nb::handle array, const std::string &
   return nb::make_tuple(to_numpy(std::move(times)), to_numpy(std::move(wrong)), has_clock);
 }
 
-template <class T>
-using OneOf = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::object taken_spans(OneOf<T> numbers, OneOf<int64_t> begins, OneOf<int64_t> lengths) {
-  if (begins.shape(0) != lengths.shape(0)) refuse("begins and lengths differ in number");
-  std::vector<T> taken;
-  {
-    nb::gil_scoped_release release;
-    gather(numbers.data(), static_cast<int64_t>(numbers.shape(0)), begins.data(), lengths.data(),
-           begins.shape(0), taken);
-  }
-  return to_numpy(std::move(taken));
-}
-
-template <class T>
-void bind_spans(nb::module_ &m) {
-  m.def("take_spans", taken_spans<T>, nb::arg("numbers").noconvert(), nb::arg("begins"),
-        nb::arg("lengths"), "Return spans of an array, concatenated.");
-}
-
 }  // namespace
 
 void bind_table(nb::module_ &m) {
-  bind_spans<float>(m);
-  bind_spans<double>(m);
-  bind_spans<int32_t>(m);
-  bind_spans<int64_t>(m);
   nb::class_<TableEncoder>(m, "TableEncoder", "Turns record batches into sparse rows.")
       .def(nb::init<const std::vector<TableEncoder::Spec> &, std::vector<std::vector<int>>, int64_t,
                     int, int, bool, size_t>(),

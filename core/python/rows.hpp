@@ -15,8 +15,8 @@ namespace polyak {
 namespace nb = nanobind;
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 
-// Compressed sparse rows with indices of 32 bits, or dense rows, which have neither indptr nor
-// indices.
+// Compressed sparse rows, with indptr of 64 bits and indices of 32, or dense rows, which have
+// neither.
 struct Rows {
   std::optional<AnyArray> indptr, indices;
   AnyArray values;
@@ -52,21 +52,18 @@ struct Rows {
 
   template <class V>
   SparseRows<V> sparse(const V *data) const {
-    const bool wide = indptr->dtype() == nb::dtype<int64_t>();
-    if (!wide && indptr->dtype() != nb::dtype<int32_t>())
-      throw nb::type_error("indptr must be int32 or int64");
-    if (indices->dtype() != nb::dtype<int32_t>()) throw nb::type_error("indices must be int32");
+    // Python converts int32 to int64 and vice versa.
+    if (indptr->dtype() != nb::dtype<int64_t>() || indices->dtype() != nb::dtype<int32_t>())
+      throw nb::type_error("indptr and indices must be int32 or int64");
     for (const AnyArray *array : {&*indptr, &*indices, &values})
       if (array->ndim() != 1 || (array->shape(0) > 1 && array->stride(0) != 1))
         throw nb::type_error("indptr, indices and values must be one-dimensional and contiguous");
     if (indptr->shape(0) == 0) throw nb::value_error("indptr is empty");
     if (indices->shape(0) != values.shape(0))
       throw nb::value_error("indices and values differ in length");
-    return {{indptr->data(), wide},
-            static_cast<const int32_t *>(indices->data()),
-            data,
-            static_cast<int64_t>(indptr->shape(0)) - 1,
-            static_cast<int64_t>(values.shape(0))};
+    return {static_cast<const int64_t *>(indptr->data()),
+            static_cast<const int32_t *>(indices->data()), data,
+            static_cast<int64_t>(indptr->shape(0)) - 1, static_cast<int64_t>(values.shape(0))};
   }
 };
 

@@ -34,7 +34,7 @@ class RowBuffer {
       offsets_.push_back(size());
     }
     const auto count = static_cast<int64_t>(offsets_.size()) - 1;
-    return {{offsets_.data(), true}, indices_.data(), values_.data(), count, size()};
+    return {offsets_.data(), indices_.data(), values_.data(), count, size()};
   }
 
   template <class V>

@@ -39,20 +39,11 @@ struct DenseRow {
   }
 };
 
-// Row offsets of 32 or 64 bits.
-struct Offsets {
-  const void *data;
-  bool wide;
-  POLYAK_INLINE int64_t operator[](int64_t i) const {
-    return wide ? static_cast<const int64_t *>(data)[i] : static_cast<const int32_t *>(data)[i];
-  }
-};
-
 template <class Value>
 struct SparseRows {
   using Number = Value;
   using Row = SparseRow<Value>;
-  Offsets offsets;
+  const int64_t *offsets;  // of the rows, one more than there are
   const int32_t *indices;
   const Value *values;
   int64_t count;
@@ -63,9 +54,7 @@ struct SparseRows {
   }
   // The rows from `begin` on.
   POLYAK_INLINE SparseRows from(int64_t begin) const {
-    const int64_t bytes = begin * (offsets.wide ? sizeof(int64_t) : sizeof(int32_t));
-    const Offsets some{static_cast<const char *>(offsets.data) + bytes, offsets.wide};
-    return {some, indices, values, count - begin, stored};
+    return {offsets + begin, indices, values, count - begin, stored};
   }
 };
 

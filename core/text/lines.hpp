@@ -1,4 +1,4 @@
-// What all parsers of text share: rows that stand one a line, and the lines that could not be read.
+// What the parsers of text have in common: one row per line, and lines that cannot be parsed.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ struct BadLine {
 
 template <class Value>
 struct TextRows {
-  Column<double> targets;  // or numbers of sets of labels
+  Column<double> targets;  // or the indices of label sets
   Column<int64_t> indptr;
   Column<int32_t> indices;  // ascending in every row
   Column<Value> values;
   int64_t lines = 0;
   int64_t bad_lines = 0;
   std::vector<BadLine> first_bad;  // the first ten
-  Column<int64_t> bad_before;      // of every bad line: how many rows stand before it
-  LabelSets labels;                // where a row may have several
+  Column<int64_t> bad_before;      // for every bad line, the number of rows before it
+  LabelSets labels;                // if a row may have several labels
 
-  // Makes room for as many features as the text can hold.
+  // Reserves memory for `most` features.
   void begin(const Memory &memory, size_t most) {
     targets = Column<double>(memory);
     indptr = Column<int64_t>(memory);
@@ -43,7 +43,7 @@ struct TextRows {
     indices.reserve(most);
     values.reserve(most);
   }
-  // Says how many features there are in the end.
+  // Sets the number of features after the last row.
   void finish() {
     indices.resize(static_cast<size_t>(indptr.back()));
     values.resize(static_cast<size_t>(indptr.back()));
@@ -59,7 +59,7 @@ inline bool is_not_finite(const char *p) {
          (lower(0) == 'i' && lower(1) == 'n' && lower(2) == 'f');
 }
 
-// Takes a block of whole lines apart; a format adds what a line means.
+// Splits a block into lines; a derived class parses each line.
 template <class Rows>
 class LineParser {
  public:
@@ -68,8 +68,8 @@ class LineParser {
  protected:
   explicit LineParser(bool skip_bad_lines) : skip_bad_lines_(skip_bad_lines) {}
 
-  // Calls parse_row(line) for every line. It returns where the next line begins, or what bad()
-  // returns. Every line ends with a newline, and has kPadding readable bytes behind that.
+  // Calls parse_row(line) for every line, which returns the beginning of the next line, or what
+  // bad() returns. Every line ends with a newline that kPadding readable bytes follow.
   template <class ParseRow>
   void parse_lines(LineSource &source, ParseRow parse_row) {
     const char *text;
@@ -81,7 +81,8 @@ class LineParser {
         parse_part(text, text + size, parse_row);
         continue;
       }
-      // Numbers are read past their end, so the last lines are parsed from a copy with room behind.
+      // Parsing reads beyond the end of numbers, so that the last lines are parsed from a padded
+      // copy.
       size_t body = size < kPadding ? 0 : size - kPadding;
       while (body > 0 && text[body - 1] != '\n') --body;
       std::string tail(text + body, size - body);
@@ -94,13 +95,13 @@ class LineParser {
     rows.finish();
   }
 
-  // Ends the parse, whatever is left.
+  // Stops parsing before the next line.
   const char *stop() {
     stopped_ = true;
     return nullptr;
   }
 
-  // Remembers what is wrong with a line; null, which is what parse_row says of a bad line.
+  // Records what is wrong with a line. Returns null, as parse_row does for a bad line.
   const char *bad(std::string text, const char *reason) {
     bad_text_ = std::move(text);
     reason_ = reason;

@@ -35,7 +35,7 @@ class Parser : public LineParser<Rows<Value>> {
   // Returns false if an id of zero shows that the assumed base is wrong.
   bool run(LineSource &source) {
     rows.begin(source.memory(),
-               source.bytes() / 4 + 2);  // a feature takes four characters, as in " 1:2"
+               source.bytes() / 4 + 2);  // a feature has at least four characters, as in " 1:2"
     if (options_.several_labels)
       Base::parse_lines(source, [this](const char *line) { return parse_row<true>(line); });
     else
@@ -44,14 +44,14 @@ class Parser : public LineParser<Rows<Value>> {
   }
 
  private:
-  // The same for a token of the line.
+  // Records a bad token of the line.
   const char *bad(const char *token, const char *reason) {
     const char *end = token;
     while (!ends_token(*end) && end < token + 200) ++end;
     return bad(std::string(token, end), reason);
   }
 
-  // The row being read.
+  // Where the features of the current row are written.
   struct Row : FeaturesOut<Value> {
     void add(int64_t id, int64_t index, double value) {
       *this->indices++ = static_cast<int32_t>(index);
@@ -61,7 +61,7 @@ class Parser : public LineParser<Rows<Value>> {
     }
   };
 
-  // One line: returns where the next begins, or null if this one is bad.
+  // Parses a line. Returns the beginning of the next, or null if this one is bad.
   template <bool kSeveralLabels>
   const char *parse_row(const char *p) {
     while (is_blank(*p)) ++p;
@@ -76,7 +76,7 @@ class Parser : public LineParser<Rows<Value>> {
     return p ? close_row(p, begin, row, target) : nullptr;
   }
 
-  // Puts the features of a row in order and keeps it if they may be: the same answer.
+  // Sorts and validates the features of a row and adds it. Returns what parse_row returns.
   const char *close_row(const char *line_end, int64_t begin, const Row &row, double target) {
     const int64_t end = row.indices - rows.indices.data();
     if (!row.ascending) {
@@ -101,14 +101,14 @@ class Parser : public LineParser<Rows<Value>> {
     return line_end + 1;
   }
 
-  // Returns where the label ends; or null.
+  // Returns the end of the label, or null.
   const char *read_label(const char *p, double &target) {
     const char *const end = read_number(p, target);
     if (!end || !ends_token(*end)) return bad_label(p, end);
     return std::isfinite(target) ? end : bad(p, "the label is too large");
   }
 
-  // Returns where the labels end, which is here if it is a feature that stands here; or null.
+  // Returns the end of the labels, which is `p` if a feature begins there; or null.
   const char *read_labels(const char *p, double &target) {
     const char *end = p;
     while (!ends_token(*end) && *end != ':') ++end;
@@ -117,7 +117,7 @@ class Parser : public LineParser<Rows<Value>> {
     return why ? bad(p, why) : end;
   }
 
-  // Returns where the line ends, all its features read; or null.
+  // Reads all features of the line. Returns the end of the line, or null.
   const char *read_features(const char *p, Row &row) {
     for (;;) {
       p = read_plain_features(p, row);
@@ -130,7 +130,7 @@ class Parser : public LineParser<Rows<Value>> {
     }
   }
 
-  // Any feature: returns where it ends; or null.
+  // Reads a feature of any form. Returns its end, or null.
   const char *read_feature(const char *feature, Row &row) {
     int64_t id;
     const char *p = read_id(feature, id);
@@ -145,9 +145,9 @@ class Parser : public LineParser<Rows<Value>> {
     return p;
   }
 
-  // Reads on while features are as nearly all are: an id of up to eight digits, a colon, a value
-  // as read_plain_value takes it, then a space or the line's end. Returns where that ceased to be
-  // so: behind a space, or at the line's end.
+  // Reads features of the most common form: an id of up to eight digits, a colon, a value that
+  // read_plain_value accepts, then a space or the end of the line. Returns the first position that
+  // has another form: behind a space, or at the end of the line.
   const char *read_plain_features(const char *p, Row &so_far) {
     if (*p == ' ') ++p;
     p = kernels->text.read_fours(p, static_cast<int>(base_), so_far);
@@ -178,7 +178,7 @@ class Parser : public LineParser<Rows<Value>> {
     return p;
   }
 
-  // Where digits end in the 64 characters of a window, one place after the other.
+  // Iterates over the characters in a window of 64 that are no digits.
   struct Ends {
     const char *window;
     uint64_t bits;
@@ -191,9 +191,9 @@ class Parser : public LineParser<Rows<Value>> {
     }
   };
 
-  // A value as nearly all are: perhaps a minus, one digit, perhaps a point and up to eight digits.
-  // `end` is the first of its ends, and becomes the last. False if it is another, or goes on
-  // behind the window.
+  // Reads a value of the most common form: an optional minus, one digit, optionally a point and up
+  // to eight digits. `end` is the first non-digit and is set to the end of the value. Returns false
+  // if the value has another form or extends beyond the window.
   static bool read_plain_value(const char *digit, Ends &ends, const char *&end, double &value) {
     const bool minus = *digit == '-';
     if (minus) {
@@ -217,7 +217,7 @@ class Parser : public LineParser<Rows<Value>> {
     return true;
   }
 
-  // Puts a row in ascending order; returns an index that it has twice, or -1.
+  // Sorts a row by index. Returns an index that occurs twice, or -1.
   int64_t sort_row(int64_t begin, int64_t end) {
     scratch_.clear();
     for (int64_t i = begin; i < end; ++i) scratch_.emplace_back(rows.indices[i], rows.values[i]);
@@ -240,7 +240,7 @@ class Parser : public LineParser<Rows<Value>> {
     return p;
   }
 
-  // `qid:n` groups rows for ranking; it is checked and passed over.
+  // Validates and ignores `qid:n`, which groups rows for ranking.
   const char *read_query(const char *query) {
     const char *p = query;
     if (std::memcmp(p, "qid:", 4) == 0)

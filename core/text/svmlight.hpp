@@ -1,6 +1,6 @@
-// Rows from svmlight text: `label [qid:n] id:value id:value ... [# comment]`, one row a line.
-// Where a row may have several labels, it is `1,5,7 id:value ...`, and a row without any begins
-// with a feature.
+// Parses svmlight text: `label [qid:n] id:value id:value ... [# comment]`, one row per line. If
+// rows may have several labels, a row is `1,5,7 id:value ...`, and a row without labels begins with
+// a feature.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace polyak::svmlight {
 
 struct Options {
-  int base = -1;  // the id of the first feature, 0 or 1; -1: 0 if that id is seen, else 1
-  int64_t largest_index = std::numeric_limits<int64_t>::max();  // a feature beyond is an error
-  bool skip_bad_lines = false;                                  // or else end with the first
+  int base = -1;  // the id of the first feature, 0 or 1; -1 for 0 if an id is 0, otherwise 1
+  int64_t largest_index = std::numeric_limits<int64_t>::max();  // larger ones are errors
+  bool skip_bad_lines = false;                                  // otherwise stop at the first
   bool several_labels = false;
 };
 
 template <class Value>
 struct Rows : TextRows<Value> {
   int64_t largest_index = -1;
-  int base = -1;  // as found; still -1 if there was no feature to tell by
+  int base = -1;  // -1 if there is no feature to infer it from
 };
 
 // Parses a block of whole lines.

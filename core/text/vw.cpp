@@ -43,7 +43,7 @@ class Parser : public LineParser<Rows<Value>> {
   }
 
  private:
-  // What stands before the bar: label, importance and base.
+  // The numbers before the bar: label, importance and base.
   struct Head {
     double numbers[3] = {std::numeric_limits<double>::quiet_NaN(), 1.0, 0.0};
   };
@@ -59,15 +59,15 @@ class Parser : public LineParser<Rows<Value>> {
     }
   };
 
-  // The same for a token of the line.
+  // Records a bad token of the line.
   const char *bad(const char *token, const char *reason) {
     const char *end = token;
     while (!ends_value(*end) && end < token + 200) ++end;
     return bad(std::string(token, end), reason);
   }
 
-  // Returns where the next token or the line's end is; null where a carriage return stands between
-  // tokens, since a file whose lines end with these alone would be learned as one row.
+  // Returns the next token or the end of the line; null if there is a carriage return between
+  // tokens, since a file of such line ends would be learned as one row.
   const char *skip_blanks(const char *p) {
     bool returns = false;
     for (; is_blank(*p); ++p) returns |= *p == '\r';
@@ -77,7 +77,7 @@ class Parser : public LineParser<Rows<Value>> {
                "as tr '\\r' '\\n' does");
   }
 
-  // One line: returns where the next begins, or null if this one is bad.
+  // Parses a line. Returns the beginning of the next, or null if this one is bad.
   const char *parse_row(const char *p) {
     while (is_blank(*p)) ++p;
     if (*p == '\n') return p + 1;
@@ -115,9 +115,9 @@ class Parser : public LineParser<Rows<Value>> {
     return p + 1;
   }
 
-  // ---- namespaces that somebody named -----------------------------------------------------------
+  // ---- namespaces of the options ----------------------------------------------------------------
 
-  // Looks a namespace up, to know what to do with its features.
+  // Finds out whether the features of a namespace are crossed, dropped or named.
   void look_up(std::string_view name) {
     space_ = spaces_.find(name);
     naming_ = names_ && !spaces_.is_dropped(space_);
@@ -136,7 +136,7 @@ class Parser : public LineParser<Rows<Value>> {
                             keeping_ ? kept_[static_cast<size_t>(i - first)] : std::string()});
   }
 
-  // Adds what is crossed to a row; false if that is bad.
+  // Adds the crossed features to a row. Returns false if the row is bad.
   bool cross(Row &row) {
     const double count = crosses_.count();
     if (count > kMostCrossed) {
@@ -166,7 +166,7 @@ class Parser : public LineParser<Rows<Value>> {
 
   // ---- before the bar ---------------------------------------------------------------------------
 
-  // Returns where the bar is, or null.
+  // Returns the position of the bar, or null.
   const char *read_head(const char *p, Head &head) {
     const char *const line = p;
     tag_ = {};
@@ -214,7 +214,7 @@ class Parser : public LineParser<Rows<Value>> {
 
   // ---- behind the bar ---------------------------------------------------------------------------
 
-  // Reads the name behind a bar, if there is one, and its scale; null if that is malformed.
+  // Reads the optional name behind a bar and its scale. Returns null if they are malformed.
   const char *read_namespace(const char *p) {
     const char *const name = p;
     while (!ends_name(*p)) ++p;
@@ -237,7 +237,7 @@ class Parser : public LineParser<Rows<Value>> {
     return bad(space + 1, "a namespace must be written |name or |name:scale");
   }
 
-  // Returns where the next bar or the line's end is, or null.
+  // Returns the next bar or the end of the line, or null.
   const char *read_features(const char *p, Row &row) {
     const bool is_plain = std::fabs(scale_) <= 1e20;  // no value below ten can be too large then
     for (;;) {
@@ -260,15 +260,15 @@ class Parser : public LineParser<Rows<Value>> {
     }
   }
 
-  // Reads on while features are as nearly all are: a name, and perhaps a colon, perhaps a minus,
-  // one digit, perhaps a point and up to eight digits; then a space or the line's end. Returns
-  // where that ceased to be so: behind a space, or at the line's end.
+  // Reads features of the most common form: a name, optionally followed by a colon and a value that
+  // read_plain_value accepts, then a space or the end of the line. Returns the first position that
+  // has another form: behind a space, or at the end of the line.
   const char *read_plain_features(const char *p, Row &so_far) {
     Row row = so_far;  // in registers
     for (;;) {
       const char *const window = p;
-      // Each round takes the lowest bits off, the ends of the feature's parts. If they run out,
-      // the window moves on.
+      // Each iteration removes the lowest bits, which are the ends of the feature's parts. When
+      // none are left, the window moves on.
       uint64_t ends = name_ends(window);
       while (ends) {
         const char *const name_end = window + lowest_bit(ends);
@@ -322,7 +322,7 @@ class Parser : public LineParser<Rows<Value>> {
     const size_t size = static_cast<size_t>(end - name);
     if (prefix_ == 0) return slot(name, size);
     if (size <= kShort) {
-      std::memcpy(&name_[prefix_], name, kShort);  // reads ahead, which is faster than to look
+      std::memcpy(&name_[prefix_], name, kShort);  // a constant size is faster
     } else {
       name_.resize(std::max(name_.size(), prefix_ + size));
       std::memcpy(&name_[prefix_], name, size);
@@ -351,17 +351,17 @@ class Parser : public LineParser<Rows<Value>> {
   static constexpr double kMostCrossed = 1 << 24;
   const Options options_;
   SlotNames *const names_ = options_.names.get();
-  std::string_view tag_;  // the row's
+  std::string_view tag_;  // of the row
   SlotOrder<Value> order_;
-  std::string name_;   // the namespace and ^, then room for a feature
-  size_t prefix_ = 0;  // how much of that is the namespace's
+  std::string name_;   // the namespace and ^, then space for a feature
+  size_t prefix_ = 0;  // the size of the namespace and ^
   double scale_ = 1.0;
   int64_t unnamed_ = 0;
 
   const Namespaces spaces_;
   Crosses crosses_;
-  size_t most_ = 0;   // how many features the text can hold, uncrossed
-  size_t space_ = 0;  // which of the namespaces that were named it is
+  size_t most_ = 0;   // the largest number of features in the text, without crossed ones
+  size_t space_ = 0;  // the number of the current namespace
   bool naming_ = names_ != nullptr, keeping_ = false;  // the names of its features
   std::vector<std::string> kept_;
 };

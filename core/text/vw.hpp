@@ -1,11 +1,11 @@
-// Rows from Vowpal Wabbit's text, one a line:
+// Parses the text format of Vowpal Wabbit, one row per line:
 //
 //   [label[,...] [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |namespace ...
 //
-// What touches the bar is a tag, with or without the quote, as VW has it. A feature's slot is the
-// hash of `namespace^feature`, or of `feature` alone in a namespace without a name; a name that is
-// a number is hashed like any other. A feature without a name is called by its place among those
-// of its namespace, 0, 1, 2, ... Values that share a slot are added up.
+// A token directly before the bar is a tag, with or without the quote, as in VW. A feature's slot
+// is the hash of `namespace^feature`, or of `feature` in a namespace without a name; names that are
+// numbers are hashed as well. The features without a name of a namespace are called 0, 1, 2, ...
+// Values of equal slots are added up.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ namespace polyak::vw {
 
 struct Options {
   int bits = 18;            // features share 2^bits slots; at most 31
-  bool need_labels = true;  // leave out rows without one, and count them
+  bool need_labels = true;  // leave out and count rows without a label
   bool skip_bad_lines = false;
   bool several_labels = false;
-  std::shared_ptr<SlotNames> names;  // to remember a name for every slot
+  std::shared_ptr<SlotNames> names;  // receives a name for every slot; may be null
   bool with_tags = false;
-  Namespaces spaces;  // what is crossed, and what is left out
+  Namespaces spaces;  // which are crossed, and which are left out
 };
 
 template <class Value>
 struct Rows : TextRows<Value> {
-  Column<double> weights;  // empty while every row counts once
-  int64_t unlabelled = 0;  // how many rows were left out for want of a label
-  std::vector<bool> seen;  // which of the namespaces that were named
-  std::string tags;        // if asked for, a line each: tags have no blanks
+  Column<double> weights;  // empty if all are one
+  int64_t unlabelled = 0;  // number of rows left out because they have no label
+  std::vector<bool> seen;  // which namespaces of the options occur
+  std::string tags;        // on request, one line per row: tags contain no spaces
 };
 
 // Parses a block of whole lines.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyak._core import PADDING, line_places, take_spans
+from polyak._core import PADDING, line_places
 from polyak.data.text import svmlight_text
 
 TEXT = b"1 1:1\n\n-1 2:2 3:3\r\n1 # nothing\n"
@@ -50,14 +50,3 @@ def test_lines_that_are_not_of_the_text_are_refused(places: list[list[int]]) -> 
         reader.parse_in_order(padded(TEXT), np.array(places), np.array([0]))
     with pytest.raises(ValueError, match="there is no line 1"):
         reader.parse_in_order(padded(TEXT), np.array(places), np.array([1]))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
-def test_spans_are_copied_in_any_order(dtype: type) -> None:
-    numbers = np.arange(10, dtype=dtype)
-    taken = take_spans(numbers, np.array([7, 0, 2, 10]), np.array([3, 1, 2, 0]))
-    assert taken.dtype == dtype
-    assert taken.tolist() == [7, 8, 9, 0, 2, 3]
-    for begin, length in (8, 3), (-1, 1), (0, -1), (11, 0):
-        with pytest.raises(ValueError, match="not within the array"):
-            take_spans(numbers, np.array([begin]), np.array([length]))

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import take_spans
 from polyak.rows.batch import Batch
-from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.sparse import join_rows, take_rows
 
 
 def random_permutation(n: int, random: np.random.PCG64) -> NDArray[np.int64]:
@@ -31,7 +30,7 @@ def joined(batches: list[Batch], order: NDArray[np.int64]) -> Batch:
         return named(place - int(begins[number]))
 
     return Batch(
-        _take([batch.rows for batch in batches], order),
+        take_rows(join_rows([batch.rows for batch in batches]), order),
         _take_each([batch.targets for batch in batches], order),
         _take_each(_all_weights(batches), order),
         _take_kept([batch.kept for batch in batches], order),
@@ -72,31 +71,3 @@ def _take_kept(kept: list[Any], order: NDArray[Any]) -> Any:
     whole = pa.Table.from_batches(present).unify_dictionaries().combine_chunks()
     (batch,) = whole.take(pa.array(order)).combine_chunks().to_batches() or present[:1]
     return batch
-
-
-def _take(parts: list[Rows], order: NDArray[Any]) -> Rows:
-    sparse = [part for part in parts if isinstance(part, SparseRows)]
-    if not sparse:
-        dense: NDArray[Any] = np.concatenate(parts)[order]  # type: ignore[arg-type]
-        return dense
-    lengths = np.concatenate([np.diff(part.indptr) for part in sparse])[order].astype(np.int64)
-    # Where each row begins once all parts stand behind each other.
-    spans = [slice(int(part.indptr[0]), int(part.indptr[-1])) for part in sparse]
-    sizes = [span.stop - span.start for span in spans]
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    begins = np.concatenate(
-        [
-            part.indptr[:-1].astype(np.int64) - span.start + offset
-            for part, span, offset in zip(sparse, spans, offsets, strict=True)
-        ]
-    )[order]
-    indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    pairs = list(zip(sparse, spans, strict=True))
-    indices = np.concatenate([part.indices[span] for part, span in pairs])
-    values = np.concatenate([part.values[span] for part, span in pairs])
-    return SparseRows(
-        indptr,
-        take_spans(indices, begins, lengths),
-        take_spans(values, begins, lengths),
-        max(part.n_features for part in sparse),
-    )

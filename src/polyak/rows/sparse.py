@@ -118,12 +118,13 @@ def _as_float(values: NDArray[Any]) -> NDArray[Any]:
 def core_arrays(
     rows: Rows,
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
-    """Return indptr, indices and values, of which dense rows have only the last."""
+    """Return indptr of 64 bits, indices of 32, and values; dense rows have only the last."""
     if not isinstance(rows, SparseRows):
         return None, None, rows
     if rows.indices.dtype == np.int64 and len(rows.indptr):
         rows = _with_narrow_indices(rows)
-    return _in_one_piece(rows.indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
+    indptr = rows.indptr.astype(np.int64) if rows.indptr.dtype == np.int32 else rows.indptr
+    return _in_one_piece(indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
 
 
 def _with_narrow_indices(rows: SparseRows) -> SparseRows:
@@ -170,8 +171,10 @@ def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:
     begin = rows.indptr[:-1][order].astype(np.int64)
     length = rows.indptr[1:][order].astype(np.int64) - begin
     indptr = np.concatenate([[0], np.cumsum(length)])
-    source = np.arange(indptr[-1]) + np.repeat(begin - indptr[:-1], length)
-    return SparseRows(indptr, rows.indices[source], rows.values[source], rows.n_features)
+    source = np.repeat(begin - indptr[:-1], length)
+    source += np.arange(len(source))
+    indices, values = rows.indices.take(source), rows.values.take(source)
+    return SparseRows(indptr, indices, values, rows.n_features)
 
 
 def row_widths(rows: Rows) -> NDArray[np.int64]:
