@@ -136,7 +136,7 @@ def test_advice_can_be_pasted(name: str, tmp_path: Path) -> None:
 def test_a_column_that_no_option_can_name_is_not_named(name: str, tmp_path: Path) -> None:
     """Options that take several names take commas for their ends, and skip empty ones."""
     path = table(tmp_path, name, ["x"])
-    said = polyak("train", path, *TARGET, "-m", tmp_path / "m", "-q").stderr
+    said = polyak("train", path, *TARGET, "--recipe", "sgd", "-m", tmp_path / "m", "-q").stderr
     assert "--missing x" in said
     assert "--categorical" not in said
 

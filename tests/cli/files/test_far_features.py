@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="asks Linux for the memory there is"
 )
 ROOM = 4 << 30
-FAR = 3_000_000_000
+FAR = 2_000_000_000
 
 
 def train(*arguments: object, stdin: bytes = b"") -> str:

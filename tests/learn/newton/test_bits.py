@@ -77,7 +77,7 @@ def test_the_lane_gives_threads_back():
         "from polyak.learn.newton.objective import Objective\n"
         "from polyak.learn.newton.solver import NewtonSolver\n"
         "before = [lib['num_threads'] for lib in t.threadpool_info()]\n"
-        "lane = solver_of(Objective('squared_error'), np.eye(3))\n"
+        "lane = NewtonSolver(Objective('squared_error'), np.eye(3))\n"
         "lane.learn(np.eye(3), np.ones(3))\n"
         "lane.weights()\n"
         "assert before == [lib['num_threads'] for lib in t.threadpool_info()][:len(before)]\n"

@@ -20,10 +20,10 @@ def add_columns(parser: Parser) -> None:
     for name, what in {
         "--drop": "columns, or namespaces of VW text, to ignore",
         "--only": "use only these columns as features",
-        "--categorical": "columns to read as categories even if they look like numbers",
-        "--numeric": "columns to read as numbers; their words are missing values",
+        "--categorical": "columns to read as categories, not as numbers",
+        "--numeric": "columns to read as numbers, words as missing",
         "--text": "columns of text: each lower-case word is a feature",
-        "--interact": "products of columns or namespaces, such as origin:dest",
+        "--interact": "products of columns or namespaces, as origin:dest",
     }.items():
         table.add_argument(name, action="append", default=[], metavar="COLUMNS", help=what)
     hashing = parser.add_rare_group("classes, rates and hashing")
