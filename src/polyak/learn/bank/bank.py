@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -333,11 +333,10 @@ class Bank:
         chosen.set_state(self._core.state(keep))
         return chosen
 
-    def move_intercepts(self, by: Callable[[NDArray[Any]], Floats]) -> None:
-        """Add to each model's intercepts, the iterate's and the average's, what its weights say."""
-        bias, sums = self.field("bias"), self.field("bias_sum")
-        averaged = self.field("total") * by(self.coef)
-        self.set_fields(bias=bias + by(self.last_coef), bias_sum=sums + averaged)
+    def move_intercepts(self, by: Floats, average_by: Floats) -> None:
+        """Add to each model's intercepts: those of the iterates, and those of the averages."""
+        bias, sums, total = (self.field(name) for name in ("bias", "bias_sum", "total"))
+        self.set_fields(bias=bias + by, bias_sum=sums + total * average_by)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.state()

@@ -24,6 +24,8 @@ from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
+ROWS_AT_A_TIME = 4096
+"""Leverages are computed for this number of rows at a time, not to hold their products."""
 EARLIEST = 10.0
 """Degrees of freedom per column below which weights are not compared with later ones."""
 NO_ROWS = (1e-12, 1e-6)
@@ -50,7 +52,10 @@ def slope_spread(
     slopes, h = loss.value_and_slope(scores, targets)[1], curvature(loss, scores, targets)
     if weights is not None:
         slopes, h = slopes * weights, h * weights
-    leverage = h * np.einsum("ij,ij->i", Z @ solve_by(whole, np.eye(len(w))), Z)
+    inverse, leverage = solve_by(whole, np.eye(len(w))), np.empty(len(Z))
+    for begin in range(0, len(Z), ROWS_AT_A_TIME):
+        some = slice(begin, begin + ROWS_AT_A_TIME)
+        leverage[some] = h[some] * np.einsum("ij,ij->i", Z[some] @ inverse, Z[some])
     return gram(Z, np.square(slopes / (1.0 - np.minimum(leverage, MOST_LEVERAGE))))
 
 

@@ -105,7 +105,7 @@ class SgdLane(Lane):
         self.bank.warm_up(self.centre.shifted(rows))
         if self.problem.begin_at is not None:
             constants = self.problem.begin_at[self.bank.outputs]
-            self.bank.move_intercepts(lambda _: constants)
+            self.bank.move_intercepts(constants, constants)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         return self.bank.check(rows, targets, weights)
@@ -180,7 +180,8 @@ class SgdLane(Lane):
     def _move_to(self, centre: Centre) -> None:
         """Go over to another centre: the same models, their intercepts moved."""
         if not centre.is_as(self.centre):
-            self.bank.move_intercepts(lambda coef: centre.moved_from(self.centre, coef))
+            both = self.bank.last_coef, self.bank.coef
+            self.bank.move_intercepts(*(centre.moved_from(self.centre, coef) for coef in both))
             self.centre = centre
 
     def add_output(self, new: NewOutput) -> Self:
