@@ -25,7 +25,7 @@ def ordered_map(
 
     A free thread takes the next item, one at a time, so that one thread reads while the others
     compute. Results come in the order of the items, and at most ``ahead`` of them wait (0:
-    ``threads + 2``). An exception is raised at its place in the order. Closing the generator ends
+    ``threads``). An exception is raised at its place in the order. Closing the generator ends
     the threads. If the system cannot start all threads, the others do the work.
 
     Examples
@@ -33,7 +33,7 @@ def ordered_map(
     >>> list(ordered_map(abs, iter([-3, 1, -2]), threads=2))
     [3, 1, 2]
     """
-    team = _Team(function, items, threads, ahead or threads + 2)
+    team = _Team(function, items, threads, ahead or threads)
     try:
         yield from team.results() if team.has_threads else map(function, items)
     finally:
