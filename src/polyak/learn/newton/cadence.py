@@ -1,9 +1,11 @@
 """When the weights of block Newton steps are refitted: the one place that decides it.
 
 Rows are scored by the weights of the last fit, averaged SGD's by those of the row before. By the
-paper's bound, weights of n rows lose about ``tr(A⁻¹S) / 2n`` more than the best, so those of a fit
-at n rows are a little worse when there are 1.25 n: by a tenth of that on average. That is little
-enough for lanes to be compared as they are.
+paper's bound, weights of n rows lose about ``tr(A⁻¹S) / 2n`` more than the best, d/2n for d weights
+where the model is true. So those of a fit at n rows are a little worse when there are 1.25 n: by a
+tenth of that on average, which adds up to 0.04 d over the later half of the rows. Differences of
+two lanes' losses have about twice the variance of what both lose, which adds up to a standard error
+of 1.2 √d. The first is smaller up to 800 weights, so lanes can be compared as they are.
 
 Weights are refitted when the number of rows has grown by a factor, and when a block is full: then
 its rows are summed up by a quadratic and forgotten.
