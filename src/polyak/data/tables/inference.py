@@ -129,7 +129,7 @@ def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | Non
     if stored_as(array.type) != "string":
         return None
     array = core_form(array, "category")
-    words = sorted({word for word in array.to_pylist() if word is not None})
+    words = sorted(word for word in array.unique().to_pylist() if word is not None)
     odd = odd_words(words, text)[:3]
     if odd:
         use = f"missing={tuple(odd)!r} reads these as missing values"
