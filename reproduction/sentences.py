@@ -57,9 +57,9 @@ SENTENCES = (
         CONVERGES,
         "its expected excess risk is {asymptotics last second-order SGD} times batch's after the "
         "last row (section 6.2's problem), with the matrix step A⁻¹/(t + N + 1)",
-        "the step A⁻¹/t, tried first, is as good asymptotically too, but its first steps are so "
-        "long that the risk is 420,000 times batch's after 10⁶ rows, and falls tenfold with ten "
-        "times the rows",
+        "e0951ca chose that step: with A⁻¹/t, which is as good asymptotically, the first steps "
+        "are so long that the risk is 420,000 times batch's after 10⁶ rows, and falls tenfold "
+        "with ten times the rows",
     ),
     Sentence(
         "θ̄_t converges to θ* as good as full second order SGD, which means that if there are "
