@@ -119,7 +119,11 @@ FILES: dict[str, Callable[[Path], Path]] = {
     "packed.npz": packed,
     "a.svm.gz": zipped,
 }
-every_file = pytest.mark.parametrize("name", FILES)
+FAST = ("a.svm", "a.csv", "a.parquet", "a.npz")
+every_file = pytest.mark.parametrize(
+    "name",
+    [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in FILES],
+)
 
 
 def made(name: str, folder: Path) -> tuple[Path, dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,8 @@ def regressor(outputs: int) -> LinearModel:
     return ASGDRegressor(random_state=0).fit(X, values if outputs > 1 else values[:, 0]).to_model()
 
 
-MODELS: dict[str, LinearModel] = {
-    f"{loss}, {len(labels)} {kind}": classifier(loss, labels)
+MODELS: dict[str, Callable[[], LinearModel]] = {
+    f"{loss}, {len(labels)} {kind}": partial(classifier, loss, labels)
     for loss in CLASSIFIERS
     for kind, labels in {
         "signs": [-1.0, 1.0],
@@ -38,11 +40,17 @@ MODELS: dict[str, LinearModel] = {
         "truths": [False, True],
     }.items()
 } | {
-    "log_loss, 3 against the rest": classifier("log_loss", [3, 1, 7], alpha=1e-4),
-    "squared_error, 1 output": regressor(1),
-    "squared_error, 3 outputs": regressor(3),
+    "log_loss, 3 against the rest": partial(classifier, "log_loss", [3, 1, 7], alpha=1e-4),
+    "squared_error, 1 output": partial(regressor, 1),
+    "squared_error, 3 outputs": partial(regressor, 3),
+    # A margin loss that was learned without probabilities, and labels that no integer can be.
+    "hinge, no probabilities": partial(
+        LinearModel, TRUTH[:, :3], np.ones(3), "hinge", np.array([0.5, 1.5, 2.5])
+    ),
 }
-# A margin loss that was learned without probabilities, and labels that no integer can stand for.
-MODELS["hinge, no probabilities"] = LinearModel(
-    TRUTH[:, :3], np.ones(3), "hinge", np.array([0.5, 1.5, 2.5])
-)
+
+
+@cache
+def model_of(name: str) -> LinearModel:
+    """Return a model by its name, fitted when a test first asks for it."""
+    return MODELS[name]()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exported_models import MODELS, X
+from exported_models import X, model_of
 
 from polyak import LinearModel
 from polyak.exports import FORMATS, export
 
-MODEL = MODELS["log_loss, 2 words"]
+MODEL = model_of("log_loss, 2 words")
 
 
 def test_takes_a_file_and_an_estimator(tmp_path: Path) -> None:

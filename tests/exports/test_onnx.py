@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from exported_models import MODELS, X
+from exported_models import MODELS, X, model_of
 
 from polyak import ASGDClassifier, LinearModel
 from polyak.exports import export
@@ -44,16 +44,16 @@ def check(model: LinearModel, found: dict[str, Any], rows: Any) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
-    said = export(MODELS[name], tmp_path / "m.onnx")
+    said = export(model_of(name), tmp_path / "m.onnx")
     found = run(tmp_path / "m.onnx", X)
-    check(MODELS[name], found, X)
+    check(model_of(name), found, X)
     assert bool(said) == ("no probabilities" in name)
 
 
 def test_labels_have_the_types_that_runtimes_know(tmp_path: Path) -> None:
     kinds = {}
     for name in ("hinge, 2 signs", "hinge, 3 integers", "hinge, 2 words", "hinge, 2 truths"):
-        export(MODELS[name], tmp_path / "m.onnx")
+        export(model_of(name), tmp_path / "m.onnx")
         (label, *_) = onnx.load(tmp_path / "m.onnx").graph.output
         kinds[name.split()[-1]] = onnx.TensorProto.DataType.Name(label.type.tensor_type.elem_type)
     assert kinds == {"signs": "INT64", "integers": "INT64", "words": "STRING", "truths": "BOOL"}

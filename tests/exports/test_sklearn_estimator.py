@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import skops.io
-from exported_models import MODELS, X
+from exported_models import MODELS, X, model_of
 from scipy.sparse import csr_matrix
 
 from polyak.exports import export
@@ -17,7 +17,7 @@ from polyak.exports.sklearn_estimator import to_sklearn
 
 @pytest.mark.parametrize("name", MODELS)
 def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
-    model = MODELS[name]
+    model = model_of(name)
     said = export(model, tmp_path / "m.skops")
     estimator = skops.io.load(tmp_path / "m.skops")  # no type needs anyone's trust
     assert type(estimator).__module__.startswith("sklearn.")
@@ -38,7 +38,7 @@ def test_predicts_what_the_model_predicts(name: str, tmp_path: Path) -> None:
 
 
 def test_needs_no_polyak_to_load(tmp_path: Path) -> None:
-    export(MODELS["log_loss, 2 words"], tmp_path / "m.skops")
+    export(model_of("log_loss, 2 words"), tmp_path / "m.skops")
     with zipfile.ZipFile(tmp_path / "m.skops") as archive:
         assert b"sklearn" in archive.read("schema.json")
         assert b"polyak" not in archive.read("schema.json")
@@ -49,7 +49,7 @@ def test_goes_on_in_a_pipeline() -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
 
-    model = MODELS["hinge, 3 integers"]
+    model = model_of("hinge, 3 integers")
     pipeline = make_pipeline(FunctionTransformer(), to_sklearn(model))
     np.testing.assert_array_equal(pipeline.predict(X), model.predict(X))
     assert clone(pipeline[-1]).get_params()["loss"] == "hinge"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exported_models import MODELS, X
+from exported_models import MODELS, X, model_of
 
 from polyak import ASGDRegressor, LinearModel
 from polyak.exports import export
@@ -23,7 +23,7 @@ def read(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("suffix", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_the_weights_come_back(name: str, suffix: str, delimiter: str, tmp_path: Path) -> None:
-    model = MODELS[name]
+    model = model_of(name)
     export(model, tmp_path / f"m.{suffix}")
     lines = read(tmp_path / f"m.{suffix}", delimiter)
     several = len(model.intercept) > 1

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import skops.io
-from exported_models import MODELS
+from exported_models import model_of
 
 from polyak.exports import export
 from polyak.exports.export_input import export_input_of
@@ -168,7 +168,7 @@ def test_hashed_models_take_rows_and_say_so(format: str, tmp_path: Path) -> None
         f"rows for it have {HASHED.n_features} features" in said
         for said in export(made, tmp_path / "m", format)
     )
-    plain = MODELS["log_loss, 2 signs"]
+    plain = model_of("log_loss, 2 signs")
     assert export(plain, tmp_path / "m", format) == []
     if format == "onnx":
         export(made, tmp_path / "m", format)

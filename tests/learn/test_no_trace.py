@@ -79,7 +79,7 @@ def assert_same(one: Learner, other: Learner) -> None:
 @pytest.mark.filterwarnings("ignore:the class", "ignore:the model loses")
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=2)
+@settings(max_examples=1)
 def test_no_trace_is_left(kind: str, data: Any) -> None:
     recipe, y = KINDS[kind]
     size = data.draw(st.sampled_from([ROWS, 4500, 1001, 1000, 400]), label="rows")

@@ -45,7 +45,7 @@ def expected(loss: str, implicit: bool, p: float, averaging: Averaging) -> refer
     )
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     start=st.sampled_from(["auto", 0]),
     power=st.sampled_from([0.0, 3.0]),

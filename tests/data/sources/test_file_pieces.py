@@ -41,8 +41,11 @@ def sizes(rng: np.random.Generator, which: str) -> list[int]:
 @pytest.mark.parametrize(
     "which", ["short", "a line longer than two pieces", "lines that end where a piece ends", "both"]
 )
-@pytest.mark.parametrize("block_bytes", [1 << 17, PIECE, 3 * PIECE, 1 << 22])
-@pytest.mark.parametrize("end", [b"", b"-1 3:0.25"])
+@pytest.mark.parametrize(
+    "block_bytes",
+    [1 << 17, *(pytest.param(n, marks=pytest.mark.slow) for n in (PIECE, 3 * PIECE, 1 << 22))],
+)
+@pytest.mark.parametrize("end", [pytest.param(b"", marks=pytest.mark.slow), b"-1 3:0.25"])
 def test_as_if_it_were_one(tmp_path: Path, which: str, block_bytes: int, end: bytes) -> None:
     rng = np.random.default_rng(7)
     text = b"".join(line(rng, size) for size in sizes(rng, which)) + end

@@ -128,7 +128,7 @@ def test_estimators_learn_categories_of_integers() -> None:
     assert ASGDRegressor(random_state=0).fit(frame, y).score(frame, y) > 0.9
 
 
-@pytest.mark.parametrize("row", [10, 90_000])
+@pytest.mark.parametrize("row", [pytest.param(10, marks=pytest.mark.slow), 90_000])
 @pytest.mark.parametrize("columns", [{}, {"drop": ("film",)}, {"categorical": ("film",)}])
 def test_json_in_which_one_value_has_another_type(
     row: int, columns: dict[str, Any], tmp_path: Path
