@@ -22,7 +22,6 @@
 #include "python/buffers.hpp"
 #include "python/rows.hpp"
 #include "text/block_cutter.hpp"
-#include "text/lines_in_order.hpp"
 #include "text/read_ahead.hpp"
 #include "text/svmlight.hpp"
 #include "text/vw.hpp"
@@ -104,8 +103,6 @@ TextBlock to_python(ParsedText &parsed) {
   return std::visit([](auto &rows) { return to_block(rows); }, parsed);
 }
 
-using LinePlaces = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
-
 // Text that is parsed ahead by threads: that of files or, without paths, text that is fed.
 class TextReader {
  public:
@@ -120,8 +117,6 @@ class TextReader {
   nb::object room();
   bool filled(size_t count, int64_t bytes_read);
   TextBlock parse(nb::handle source) const;
-  TextBlock parse_in_order(nb::handle source, LinePlaces places, Integers order) const;
-  int base();
   nb::tuple names() const { return names_seen(names_.get()); }
 
  private:
@@ -188,27 +183,6 @@ TextBlock TextReader::parse(nb::handle source) const {
   Text text(source);
   LinesInMemory lines(text.data(), text.size());
   return parsed(lines);
-}
-
-TextBlock TextReader::parse_in_order(nb::handle source, LinePlaces places, Integers order) const {
-  const Text text(source);
-  const auto *lines = reinterpret_cast<const LinePlace *>(places.data());
-  const auto room = static_cast<int64_t>(text.size()) - static_cast<int64_t>(kPadding);
-  for (size_t i = 0; i < order.shape(0); ++i) {
-    const int64_t n = order.data()[i];
-    if (n < 0 || n >= static_cast<int64_t>(places.shape(0))) refuse("there is no line ", n);
-    const auto [begin, end] = lines[n];
-    if (begin < 0 || begin >= end || end > room || text.data()[end - 1] != '\n')
-      refuse("line ", n, " is not one of the text");
-  }
-  LinesInOrder in_order(text.data(), lines, order.data(), order.shape(0), memory_);
-  return parsed(in_order);
-}
-
-int TextReader::base() {
-  ReadAhead<Parsed> &reader = ahead();
-  nb::gil_scoped_release release;
-  return reader.base();
 }
 
 TextBlock TextReader::parsed(LineSource &lines) const {
@@ -290,7 +264,6 @@ nb::ndarray<nb::numpy, nb::ro> read_only(const AnyArray &array) {
 }  // namespace
 
 void bind_text(nb::module_ &m) {
-  m.attr("PADDING") = kPadding;
   nb::exception<LineTooLong>(m, "LineTooLong", PyExc_ValueError);
   nb::class_<TextBlock>(m, "TextBlock", "The rows of a block of text.")
       .def_ro("file", &TextBlock::file)
@@ -329,13 +302,8 @@ void bind_text(nb::module_ &m) {
           "than there is room for end the file. Return whether that completed a block.")
       .def("parse", &TextReader::parse, nb::arg("text"),
            "Parse lines apart from those of the files.")
-      .def("parse_in_order", &TextReader::parse_in_order, nb::arg("text"), nb::arg("lines"),
-           nb::arg("order"),
-           "Parse some lines of a text, each given by its begin and end, in an order; the text is\n"
-           "longer than its lines by `PADDING`.")
       .def("names", &TextReader::names,
-           "Return the slots that have a name, where each name ends, and the text of all.")
-      .def_prop_ro("base", &TextReader::base, "The base that the first features show.");
+           "Return the slots that have a name, where each name ends, and the text of all.");
   nb::class_<SvmlightText, TextReader>(m, "SvmlightText")
       .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
            nb::arg("offset"), nb::arg("bytes_before"), nb::arg("block_bytes"),

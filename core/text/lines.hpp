@@ -77,10 +77,6 @@ class LineParser {
     while (!stopped_ && source.next(text, size)) {
       const bool first = rows.lines == 0;
       if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
-      if (source.is_padded()) {
-        parse_part(text, text + size, parse_row);
-        continue;
-      }
       // Parsing reads beyond the end of numbers, so that the last lines are parsed from a padded
       // copy.
       size_t body = size < kPadding ? 0 : size - kPadding;
