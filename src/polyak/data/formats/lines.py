@@ -105,7 +105,7 @@ class LineReader:
         lines, offset = (last["lines"], last["offset"]) if same else (0, 0)
         if here["lines"] - lines == here["rows"] - last["rows"]:
             return file.name, lines + row + 1, "line"
-        if not isinstance(file, File) or not file.is_regular:
+        if not file.is_regular:
             return file.name, last["rows"] + row + 1, "row"
         opened = file.open()
         try:
@@ -135,10 +135,7 @@ class LineReader:
         file, offset, threads = at["file"], at["offset"], self._options.number_of_threads()
         bytes_before = sum(file.size or 0 for file in self._files[:file])
         # The core takes names as UTF-8, and not every file name is valid UTF-8.
-        plain = all(
-            isinstance(file, File) and file.is_plain() and is_utf8(file.name)
-            for file in self._files
-        )
+        plain = all(file.is_plain() and is_utf8(file.name) for file in self._files)
         text = self._text(at, tuple(file.name for file in self._files) if plain else ())
         reader = text.read(file, offset, bytes_before)
         with self._naming(reader):

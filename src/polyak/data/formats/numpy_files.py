@@ -301,7 +301,7 @@ def _load_targets(y: Any) -> Any:
 
 
 def _only(files: Sequence[File | Pipe]) -> str:
-    if len(files) != 1 or not isinstance(files[0], File):
+    if len(files) != 1 or type(files[0]) is not File:
         raise DataError("NumPy's files are read one at a time, and not from a pipe")
     return files[0].name
 

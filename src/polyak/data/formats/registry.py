@@ -138,7 +138,7 @@ def _format_within(file: Any) -> str | None:
     from polyak.data.formats.sniff import format_within
     from polyak.data.sources.compression import first_bytes
 
-    member = getattr(file, "member_name", lambda: None)()
+    member = file.member_name()
     return (member and format_named(member)) or format_within(first_bytes(file))
 
 
@@ -181,8 +181,7 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     from dataclasses import replace
 
     for file in files:
-        if options.member is not None and hasattr(file, "member"):
-            file.member = options.member
+        file.member = options.member or file.member
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")

@@ -61,7 +61,7 @@ def together(some: Sequence[ManyPieces]) -> ManyPieces:
 
 def are_plain(files: Sequence[File | Pipe]) -> bool:
     """Whether all files can be read from any byte on: neither pipes nor compressed."""
-    return all(isinstance(file, File) and file.is_plain() for file in files)
+    return all(file.is_plain() for file in files)
 
 
 def has_quotes(path: str, begin: int) -> bool:
@@ -77,7 +77,7 @@ def has_quotes(path: str, begin: int) -> bool:
 
 def lines_in(files: Sequence[File | Pipe], size: int) -> int:
     """Estimate from the first lines how many lines ``size`` bytes hold; 0 for a pipe."""
-    if not all(getattr(file, "is_regular", False) for file in files):
+    if not all(file.is_regular for file in files):
         return 0
     opened = files[0].open()
     try:

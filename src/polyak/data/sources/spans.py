@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import BinaryIO, cast
+import os
 
 from polyak.data.sources.files import File, Opened, reason
 from polyak.errors import DataError
@@ -33,9 +33,9 @@ class Span(File):
     def __init__(self, path: str, begin: int, end: int) -> None:
         super().__init__(path)
         self.path = path
-        if not self.is_regular:
+        if not os.path.isfile(path):
             raise DataError(f"{path} cannot be read in parts: it is not a file on a disk")
-        with self._raw() as raw:
+        with self.raw() as raw:
             self.first, self.last = (self._line_after(raw, place) for place in (begin, end))
         self.size = self.last - self.first
         self._lines_before: int | None = None
@@ -44,7 +44,7 @@ class Span(File):
         """Count the lines of the file that come before: only asked to say where an error is."""
         if self._lines_before is None:
             self._lines_before, left = 0, self.first
-            with self._raw() as raw:
+            with self.raw() as raw:
                 while left and (block := raw.read(min(left, 1 << 20))):
                     self._lines_before += block.count(b"\n")
                     left -= len(block)
@@ -56,15 +56,9 @@ class Span(File):
 
     def open(self) -> Opened:
         """Begin to read."""
-        raw = self._raw()
+        raw = self.raw()
         raw.seek(self.first)
-        return Opened(self.name, cast(BinaryIO, raw), None, self.size)
-
-    def _raw(self) -> io.FileIO:
-        try:
-            return open(self.path, "rb", buffering=0)
-        except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {reason(error)}") from error
+        return Opened(self.name, raw, None, self.size)
 
     def _line_after(self, raw: io.FileIO, place: int) -> int:
         """Find where the first line begins that begins at a byte or after it."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from polyak.data.options import ReadOptions
 from polyak.data.random_order import Pieces
 from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
+from polyak.data.sources.folders import RemoteFile
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import partition_columns, with_keys
@@ -275,7 +276,9 @@ class _Opened:
         pa = pyarrow()
         self._name = file.name
         self._is_parquet = format == "parquet"
-        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(os.fsencode(file.name))
+        self._source = (
+            file.raw() if isinstance(file, RemoteFile) else pa.OSFile(os.fsencode(file.name))
+        )
         try:
             self._file = self._open()
             if _know_types(self.schema):
