@@ -1,11 +1,11 @@
-"""Rows from arrays, in memory or mapped from a file."""
+"""Rows from arrays, in memory or mapped from a file; with missing values they are a table."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
-from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.sparse import Rows, SparseRows, as_rows
+
+if TYPE_CHECKING:
+    from polyak.data.tables.reader import TableReader
 
 PIECE_BYTES = 1 << 17
 """About how much a span of rows takes that is read in any order."""
@@ -25,6 +28,34 @@ PIECE_BYTES = 1 << 17
 
 ROWS_TO_TELL = 1000
 """First rows of an array that show whether values are missing; schemas look at the same."""
+
+
+def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
+    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
+    X, *more = source if isinstance(source, tuple) else (source,)
+    if len(more) > 2:
+        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
+    y, weights = [*more, None, None][:2]
+    try:
+        rows = as_rows(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
+    reader = ArrayReader(rows, options.y if y is None else y, weights, options)
+    return rows_or_table(reader, options)
+
+
+def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
+    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
+
+    Rows whose width is given are no table, since a table has more features than columns.
+    """
+    if not reader.is_dense:
+        return reader
+    if options.schema is None and (options.n_features or not reader.has_missing_values()):
+        return reader
+    from polyak.data.formats.array_tables import open_array_table
+
+    return open_array_table(reader, options)
 
 
 class ArrayFile(Protocol):
@@ -233,22 +264,19 @@ def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray
 
 def check_batch(batch: Batch, name: str, begin: int) -> None:
     """Raise DataError for rows that cannot be learned from; ``begin`` is the first row's number."""
-    rows = batch.rows
-    if isinstance(rows, SparseRows):
-        bad = _first_not_finite(rows.values)
-        if bad is not None:
-            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
-            raise DataError(f"{name}, row {begin + row}: a value is not finite")
-    else:
-        bad = _first_not_finite(rows.reshape(-1))
-        if bad is not None:
-            row = begin + bad // rows.shape[1]
-            if np.isnan(rows.reshape(-1)[bad]):
-                raise DataError(
-                    f"{name}, row {row}: a value is missing (NaN), but none of the first "
-                    f"{ROWS_TO_TELL} rows has one missing; shuffle the rows, or fill it in"
-                )
-            raise DataError(f"{name}, row {row}: a value is not finite")
+    rows: Any = batch.rows
+    is_sparse = isinstance(rows, SparseRows)
+    values = rows.values if is_sparse else rows.reshape(-1)
+    bad = _first_not_finite(values)
+    if bad is not None:
+        row = np.searchsorted(rows.indptr, bad, "right") - 1 if is_sparse else bad // rows.shape[1]
+        what = "a value is not finite"
+        if np.isnan(values[bad]) and not is_sparse:
+            what = (
+                f"a value is missing (NaN), but none of the first {ROWS_TO_TELL} rows has one "
+                "missing; shuffle the rows, or fill it in"
+            )
+        raise DataError(f"{name}, row {begin + row}: {what}")
     for what, numbers in ("target", batch.targets), ("weight", batch.weights):
         if numbers is not None and numbers.dtype.kind == "f":
             bad = _first_not_finite(numbers)
