@@ -56,6 +56,7 @@ struct TextBlock {
   nb::list label_sets;                    // targets are indices of these if rows may have several
   nb::list first_bad;                     // line (from zero), text and reason of the first ten
   Numbers<int64_t> bad_before;            // for every bad line the number of rows before it
+  Numbers<int64_t> no_row_before;         // for every line that is not a row
   int64_t largest_index = -1, base = -1;  // svmlight only
   int64_t unlabelled = 0;                 // VW only: rows left out because they have no label
   nb::list seen;                          // VW only: whether each named namespace occurs
@@ -91,6 +92,7 @@ TextBlock to_block(Parsed &rows) {
   block.bad_lines = rows.bad_lines;
   block.first_bad = bad_lines(rows.first_bad);
   block.bad_before = to_array<int64_t>(std::move(rows.bad_before));
+  block.no_row_before = to_array<int64_t>(std::move(rows.no_row_before));
   set_own_fields(rows, block);
   return block;
 }
@@ -286,6 +288,8 @@ void bind_text(nb::module_ &m) {
       .def_ro("bad_lines", &TextBlock::bad_lines)
       .def_ro("first_bad", &TextBlock::first_bad)
       .def_prop_ro("bad_before", on_access([](const TextBlock &block) { return block.bad_before; }))
+      .def_prop_ro("no_row_before",
+                   on_access([](const TextBlock &block) { return block.no_row_before; }))
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)

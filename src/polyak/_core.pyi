@@ -31,6 +31,7 @@ class TextBlock:
     bad_lines: int
     first_bad: list[tuple[int, bytes, str]]  # the first ten: line from zero, text, reason
     bad_before: Integers  # for every bad line, the number of rows before it
+    no_row_before: Integers  # the same for every line that is not a row, bad or not
     largest_index: int  # -1 if there is none
     base: int  # -1 if it is not known yet
     unlabelled: int  # rows left out because they have no label
