@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -218,9 +219,11 @@ TextReader::Parsed parse_svmlight(LineSource &source, const svmlight::Options &o
   return std::make_unique<ParsedText>(std::move(rows));
 }
 
-void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t file,
-                   int64_t offset, int64_t bytes_before, int64_t block_bytes, int64_t longest_line,
-                   int threads, size_t head_start, bool float64, int base, int64_t largest_index,
+using Strings = std::vector<std::string>;
+
+void open_svmlight(SvmlightText *reader, Strings paths, int64_t file, int64_t offset,
+                   int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
+                   size_t head_start, bool float64, int base, int64_t largest_index,
                    bool skip_bad_lines, bool several_labels) {
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const auto parse = [=](LineSource &lines, int &base) {
@@ -231,11 +234,10 @@ void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t
   new (reader) SvmlightText(std::move(paths), cutting, base, threads, head_start, parse);
 }
 
-void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64_t offset,
-             int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
-             size_t head_start, bool float64, int bits, bool need_labels, bool skip_bad_lines,
-             bool several_labels, size_t names, bool with_tags,
-             std::vector<std::vector<std::string>> crossed, std::vector<std::string> dropped) {
+void open_vw(VwText *reader, Strings paths, int64_t file, int64_t offset, int64_t bytes_before,
+             int64_t block_bytes, int64_t longest_line, int threads, size_t head_start,
+             bool float64, int bits, bool need_labels, bool skip_bad_lines, bool several_labels,
+             size_t names, bool with_tags, std::vector<Strings> crossed, Strings dropped) {
   if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const int base = 0;  // slots are counted from zero, so that no block waits for the first
@@ -308,18 +310,22 @@ void bind_text(nb::module_ &m) {
            "Parse lines apart from those of the files.")
       .def("names", &TextReader::names,
            "Return the slots that have a name, where each name ends, and the text of all.");
+  // How text is cut into blocks does not matter to lines that are parsed apart.
   nb::class_<SvmlightText, TextReader>(m, "SvmlightText")
-      .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
-           nb::arg("offset"), nb::arg("bytes_before"), nb::arg("block_bytes"),
-           nb::arg("longest_line"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
-           nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"),
-           nb::arg("several_labels"));
+      .def("__init__", open_svmlight, nb::arg("paths") = Strings(), nb::kw_only(),
+           nb::arg("file") = 0, nb::arg("offset") = 0, nb::arg("bytes_before") = 0,
+           nb::arg("block_bytes") = 1, nb::arg("longest_line") = 1, nb::arg("threads") = 0,
+           nb::arg("head_start") = 0, nb::arg("float64") = false, nb::arg("base") = -1,
+           nb::arg("largest_index") = std::numeric_limits<int64_t>::max(),
+           nb::arg("skip_bad_lines") = false, nb::arg("several_labels") = false);
   nb::class_<VwText, TextReader>(m, "VwText")
-      .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
-           nb::arg("bytes_before"), nb::arg("block_bytes"), nb::arg("longest_line"),
-           nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"),
-           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("several_labels"),
-           nb::arg("names"), nb::arg("with_tags"), nb::arg("crossed"), nb::arg("dropped"));
+      .def("__init__", open_vw, nb::arg("paths") = Strings(), nb::kw_only(), nb::arg("file") = 0,
+           nb::arg("offset") = 0, nb::arg("bytes_before") = 0, nb::arg("block_bytes") = 1,
+           nb::arg("longest_line") = 1, nb::arg("threads") = 0, nb::arg("head_start") = 0,
+           nb::arg("float64") = false, nb::arg("bits") = 18, nb::arg("need_labels") = true,
+           nb::arg("skip_bad_lines") = false, nb::arg("several_labels") = false,
+           nb::arg("names") = 0, nb::arg("with_tags") = false,
+           nb::arg("crossed") = std::vector<Strings>(), nb::arg("dropped") = Strings());
   m.def(
       "hash_name",
       [](std::string_view name) { return hashing::hash_bytes(name.data(), name.size()); },

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -45,7 +46,7 @@ class _Text:
     def parse(self, text: Any) -> TextBlock: ...
     def names(self) -> _Names: ...
 
-class _Reading(TypedDict):
+class _Reading(TypedDict, total=False):
     file: int
     offset: int
     bytes_before: int
@@ -59,20 +60,25 @@ class _Reading(TypedDict):
 
 class SvmlightText(_Text):
     def __init__(
-        self, paths: list[str], *, base: int, largest_index: int, **reading: Unpack[_Reading]
+        self,
+        paths: Sequence[str] = (),
+        *,
+        base: int = ...,
+        largest_index: int = ...,
+        **reading: Unpack[_Reading],
     ) -> None: ...
 
 class VwText(_Text):
     def __init__(
         self,
-        paths: list[str],
+        paths: Sequence[str] = (),
         *,
-        bits: int,
-        need_labels: bool,
-        names: int,
-        with_tags: bool,
-        crossed: list[list[str]],
-        dropped: list[str],
+        bits: int = ...,
+        need_labels: bool = ...,
+        names: int = ...,
+        with_tags: bool = ...,
+        crossed: Sequence[Sequence[str]] = (),
+        dropped: Sequence[str] = (),
         **reading: Unpack[_Reading],
     ) -> None: ...
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from reading import read_all
 from vw_in_python import parse_text
 
-from polyak._core import hash_name
+from polyak._core import VwText, hash_name
 from polyak.data.formats.vw import slot_of
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
-from polyak.data.text import vw_text
 from polyak.errors import DataError
 
 
@@ -273,7 +272,7 @@ class TestAgainstPython:
         rows, bad = parse_text(text, bits, np.float64 if float64 else np.float32)
         for need_labels in (False, True):
             how: Any = {"float64": float64, "need_labels": need_labels}
-            block = vw_text((), 1, 0, bits=bits, skip_bad_lines=True, **how).parse(text)
+            block = VwText(bits=bits, skip_bad_lines=True, **how).parse(text)
             targets, weights, indptr = block.targets, block.weights, block.indptr
             wanted = [row for row in rows if row.label is not None or not need_labels]
             assert (block.bad_lines, block.unlabelled) == (bad, len(rows) - len(wanted))

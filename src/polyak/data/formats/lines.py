@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import LineTooLong, TextBlock
+from polyak._core import LineTooLong, SvmlightText, TextBlock, VwText
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Pieces, Unmixed, Window
 from polyak.data.sources.blocks import too_long
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
-from polyak.data.text import BLOCK_BYTES, UNKNOWN_BASE, Text, TextReader
+from polyak.data.text import BLOCK_BYTES, BLOCKS_AHEAD, UNKNOWN_BASE
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.label_sets import sets_array
 from polyak.storage.feature_names import FeatureNames
 
+TextReader = SvmlightText | VwText
 Where = tuple[str, int, str]
 """The file of a line, its number there, and ``"line"``."""
 
@@ -39,6 +40,8 @@ class LineReader:
     """
 
     format: str
+    text: type[SvmlightText] | type[VwText]
+    """The core's reader of the format."""
     first: dict[str, Any]
     """The format's entries in the position where reading begins."""
 
@@ -112,8 +115,14 @@ class LineReader:
         bytes_before = sum(file.size or 0 for file in self._files[:file])
         # The core takes names as UTF-8, and not every file name is valid UTF-8.
         plain = all(file.is_plain() and is_utf8(file.name) for file in self._files)
-        text = self._text(at, tuple(file.name for file in self._files) if plain else ())
-        reader = text.read(file, offset, bytes_before)
+        reader = self._open(
+            at,
+            [file.name for file in self._files] if plain else [],
+            file=file,
+            offset=offset,
+            bytes_before=bytes_before,
+            threads=threads,
+        )
         with self._naming(reader):
             if plain:
                 yield from self._read_by_the_core(reader)
@@ -153,8 +162,23 @@ class LineReader:
             bytes_before += opened.bytes_read
             offset = 0
 
-    def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
-        """Describe the text to the core."""
+    def _open(self, at: Position, paths: Sequence[str] = (), **place: Any) -> TextReader:
+        """Open files by the core; without any, it is fed, or parses lines that it is given."""
+        options = self._options
+        return self.text(
+            paths,
+            block_bytes=options.block_bytes,
+            longest_line=options.longest_line,
+            head_start=BLOCKS_AHEAD,
+            float64=self._float64,
+            skip_bad_lines=options.skip_bad_lines,
+            several_labels=options.multilabel,
+            **self._parsing(at),
+            **place,
+        )
+
+    def _parsing(self, at: Position) -> dict[str, Any]:
+        """Return the format's own options of the core."""
         raise NotImplementedError
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
@@ -229,7 +253,7 @@ class LineReader:
         at = cursor.position
         if at.get("base") == UNKNOWN_BASE:
             at = at | {"base": self._first_base(every, at)}
-        reader = self._text(at)._replace(threads=0).read()
+        reader = self._open(at)
         texts = ((window, every.text(window.pieces)) for window in windows)
         blocks = ordered_map(
             lambda read: (read[0], reader.parse(read[1])),
@@ -258,7 +282,7 @@ class LineReader:
     def _first_base(self, every: LinePieces, at: Position) -> int:
         """Find where ids begin in the first block that shows it, as in any other order."""
         for piece in every.cut(BLOCK_BYTES):
-            base = self._text(at).parse(every.text([piece])).base
+            base = self._open(at).parse(every.text([piece])).base
             if base != UNKNOWN_BASE:
                 return int(base)
         return UNKNOWN_BASE
