@@ -215,21 +215,6 @@ class TestWhatIsRefused:
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
 
-    def test_skipped_and_counted(self) -> None:
-        lines = [b"1 | a" if i % 3 else b"bad%d" % i for i in range(100)]
-        with open_stream(
-            io.BytesIO(b"\n".join(lines)), format="vw", skip_bad_lines=True, block_bytes=64
-        ) as stream:
-            rows = sum(map(len, stream))
-        assert (rows, stream.rows_read, stream.bad_lines) == (66, 66, 34)
-        assert [bad.line for bad in stream.first_bad_lines] == [3 * i + 1 for i in range(10)]
-
-    def test_nothing_of_a_skipped_line_stays(self) -> None:
-        batch = parse("1 | a\n1 2 | b c:x\n-1 | d", skip_bad_lines=True)
-        assert batch.targets.tolist() == [1, -1]
-        assert batch.weights is None
-        assert batch.rows.indices.tolist() == [slot_of("a"), slot_of("d")]
-
     def test_a_number_of_features(self) -> None:
         assert parse("1 | a", n_features=2**18).rows.n_features == 2**18
         with pytest.raises(DataError, match=r"hashed into 2\^18 slots: the number of bits"):
