@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -167,6 +168,7 @@ class File:
         self.name = path
         self.keys = keys or {}
         self.member: str | None = None
+        self._newlines = [(0, 0)]
         try:
             self.size = os.stat(path).st_size
         except OSError as error:
@@ -193,8 +195,21 @@ class File:
         raw = self.raw()
         head = raw.read(8) or b""
         raw.seek(0)
-        size = os.fstat(raw.fileno()).st_size
-        return Opened(self.name, raw, compression_of(self.name, head), size, self.member)
+        return Opened(self.name, raw, compression_of(self.name, head), self.size, self.member)
+
+    def newlines_before(self, end: int) -> int:
+        """Count the newlines before a byte: only needed to report where a line is.
+
+        The counts are cached, so that no byte is counted twice.
+        """
+        with self.raw() as raw:
+            at, lines = self._newlines[bisect_right(self._newlines, (end, end)) - 1]
+            raw.seek(at)
+            while at < end and (block := raw.read(min(end - at, 1 << 20))):
+                at += len(block)
+                lines += block.count(b"\n")
+                insort(self._newlines, (at, lines))
+        return lines
 
     def member_name(self) -> str | None:
         """Name the file that is read, where this is a zip archive."""
@@ -244,17 +259,10 @@ class Span(File):
         with self.raw() as raw:
             self.first, self.last = (self._line_after(raw, place) for place in (begin, end))
         self.size = self.last - self.first
-        self._lines_before: int | None = None
 
     def lines_before(self) -> int:
-        """Count the lines of the file that come before: only asked to say where an error is."""
-        if self._lines_before is None:
-            self._lines_before, left = 0, self.first
-            with self.raw() as raw:
-                while left and (block := raw.read(min(left, 1 << 20))):
-                    self._lines_before += block.count(b"\n")
-                    left -= len(block)
-        return self._lines_before
+        """Count the lines of the file that come before: only needed to report an error."""
+        return self.newlines_before(self.first)
 
     def is_plain(self) -> bool:
         """Return False, since the core reads plain files whole."""
