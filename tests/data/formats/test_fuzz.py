@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vw_in_python import number
 
 from polyak._core import SvmlightText
 
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PIECES = [
     b" ", b"\n", b"\r\n", b"\t", b":", b"#", b".", b"-", b"+", b"e", b"0", b"9", b",", b"\0",
     b"\xff", b"qid:7 ", b"nan", b"inf", b"1e400", b"1e-400", b" 3:4", b" 0:1", b"12345678",
     b"0000000000", b"9223372036854775807", b"9223372036854775808", b"0.30000000000000004441",
 ]  # fmt: skip
-
-
-def number(text: bytes) -> float:
-    if not NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
-        raise ValueError
-    return value
 
 
 def parse_line(line: bytes) -> tuple[float, list[tuple[int, float]]] | None:

@@ -64,22 +64,12 @@ class TestWhatALineMayBe:
         with pytest.raises(ValueError, match="dtype must be float32 or float64"):
             open_stream(io.BytesIO(b"1"), dtype=np.int32)
 
-    def test_rows_without_features(self) -> None:
-        batch = parse("1\n-1 # none\n3.5\n")
-        assert batch.targets.tolist() == [1, -1, 3.5]
-        assert batch.rows.indptr.tolist() == [0, 0, 0, 0]
-
     def test_the_largest_id(self) -> None:
         rows = parse(f"1 0:1 {2**31 - 1}:2").rows
         assert rows.indices.tolist() == [0, 2**31 - 1]
         assert rows.n_features == 2**31
         with pytest.raises(DataError, match=r"id must be a whole number below 2\^31"):
             parse(f"1 1:1\n1 {2**31}:2\n")
-
-    def test_out_of_order_is_put_in_order(self) -> None:
-        rows = parse("1 9:9 3:3 5:5\n1 1:1\n").rows
-        assert rows.indices.tolist() == [2, 4, 8, 0]
-        assert rows.values.tolist() == [3, 5, 9, 1]
 
 
 class TestWhereIdsBegin:

@@ -61,21 +61,6 @@ class TestWhatALineMayBe:
         assert features(line) == names(a=0.5, b=1.0)
         assert batch.rows.n_features == 2**18
 
-    def test_a_namespace_and_its_scale(self) -> None:
-        assert features("1 |n:2 a:3 b |m a:-1.5") == {
-            slot_of("a", "n"): 6.0,
-            slot_of("b", "n"): 2.0,
-            slot_of("a", "m"): -1.5,
-        }
-
-    def test_features_without_a_name_are_called_by_their_place(self) -> None:
-        assert features("1 |n :3 x :4 | :5") == {
-            slot_of("0", "n"): 3.0,
-            slot_of("x", "n"): 1.0,
-            slot_of("1", "n"): 4.0,
-            slot_of("0"): 5.0,
-        }
-
     def test_long_names_and_strange_ones(self) -> None:
         long = "n" * 1000
         assert features(f"1 |{long} {long}:2 a") == {
@@ -92,15 +77,6 @@ class TestWhatALineMayBe:
         assert batch.rows.indices.dtype == np.int32
         assert batch.rows.values.dtype == np.float32
         assert parse("1 | a", dtype=np.float64).rows.values.dtype == np.float64
-
-    def test_rows_without_features(self) -> None:
-        assert parse("1 |\n-1 |n\n2 ||").rows.indptr.tolist() == [0, 0, 0, 0]
-
-    def test_features_that_share_a_slot_are_added_up(self) -> None:
-        assert features("1 | " + " ".join(f"w{i}:1" for i in range(100)), bits=1) == {
-            0: 49.0,
-            1: 51.0,
-        }
 
     @pytest.mark.parametrize("n", [1, 2, 11, 13, 100, 255, 256, 4095, 4097, 9000])
     def test_slots_ascend_whatever_the_length(self, n: int) -> None:
@@ -158,11 +134,6 @@ class TestNames:
 
 
 class TestLabelsAndWeights:
-    def test_the_importance_is_the_weight(self) -> None:
-        batch = parse("1 | a\n-1 2.5 | b\n1 0 | c\n3 | d")
-        assert batch.targets.tolist() == [1, -1, 1, 3]
-        assert batch.weights.tolist() == [1, 2.5, 0, 1]
-
     def test_rows_without_a_label_are_for_predicting_only(self) -> None:
         text = "| a\n1 | b\n'tag | c\n1| d\n"
         batch = parse(text, targets=False)
@@ -251,6 +222,7 @@ class TestAgainstPython:
     @settings(max_examples=500, deadline=None)
     @given(texts, st.sampled_from([1, 4, 18, 30]), st.booleans())
     @example(b"1 1 0 |a:-1 b:1 b:1 |a b:2", 18, False)
+    @example(b"1 2.5 |n:2 a:3 :3 x :4 |m a:-1.5 | :5\n-1 0 |", 1, True)
     @example(b"0 | a:-0", 18, True)
     @example(b"1 |n " + b"x" * 33 + b":2 y", 18, True)
     def test_any_text(self, text: bytes, bits: int, float64: bool) -> None:
