@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,11 +58,8 @@ def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | Ta
     return open_array_table(reader, options)
 
 
-class ArrayFile(Protocol):
-    """The file that the arrays are mapped from."""
-
-    def visit(self, spans: Iterable[tuple[int, int]], rows: int) -> Iterator[tuple[int, int]]:
-        """Yield spans of ``rows`` rows to be read, and raise DataError if the file is damaged."""
+Spans = Iterable[tuple[int, int]]
+"""First rows and ends of parts of arrays."""
 
 
 class ArrayReader:
@@ -75,8 +72,9 @@ class ArrayReader:
     format, name : str
     bytes_total : int, optional
         The size on the disk.
-    file : ArrayFile, optional
-        The file that the arrays are mapped from.
+    visit : function
+        Yields spans, given those to be read and the number of all rows, and raises DataError if
+        the file that the arrays are mapped from is damaged.
     origin : dict, optional
         What `polyak.data.feature_origin` says of the source that the arrays were made of.
     """
@@ -91,7 +89,7 @@ class ArrayReader:
         format: str = "arrays",
         name: str = "the array",
         bytes_total: int | None = None,
-        file: ArrayFile | None = None,
+        visit: Callable[[Spans, int], Iterator[tuple[int, int]]] = lambda spans, rows: iter(spans),
         origin: dict[str, int] | None = None,
     ) -> None:
         self.format = format
@@ -108,7 +106,7 @@ class ArrayReader:
         self._weights = self._one_each(weights, "weights")
         self._batch_rows = options.batch_rows
         self._dtype = options.dtype
-        self._file = file
+        self._visit = visit
         if options.n_features is not None and options.n_features < width:
             raise DataError(
                 f"{name} has {width} features, more than the {options.n_features} given"
@@ -163,10 +161,7 @@ class ArrayReader:
     def spans(self, begin: int, step: int) -> Iterator[tuple[int, int]]:
         """Yield the first row and the end of spans of ``step`` rows, while the file is sound."""
         n = len(self._rows)
-        return self._visit((at, min(at + step, n)) for at in range(begin, n, step))
-
-    def _visit(self, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        return iter(spans) if self._file is None else self._file.visit(spans, len(self._rows))
+        return self._visit(((at, min(at + step, n)) for at in range(begin, n, step)), n)
 
     def _checked(self, begin: int, end: int) -> Batch:
         batch = self.part(begin, end)
@@ -197,7 +192,7 @@ class ArrayReader:
         self, spans: Iterator[tuple[int, int]], cursor: Cursor
     ) -> Generator[tuple[Batch, Cursor]]:
         rows = cursor.rows
-        for begin, end in self._visit(spans):
+        for begin, end in self._visit(spans, len(self._rows)):
             rows += end - begin
             batch = self._checked(begin, end)
             yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)

@@ -8,7 +8,7 @@ import os
 import struct
 import threading
 import zipfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polyak._core import free_memory
 from polyak.data.feature_origin import from_text
-from polyak.data.formats.arrays import ArrayReader, rows_or_table
+from polyak.data.formats.arrays import ArrayReader, Spans, rows_or_table
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
@@ -87,7 +87,7 @@ class _Mapped:
         first, end = self._map.tell(), len(self._map) if end is None else end
         return _as_array(memoryview(self._map)[first:end], shape, fortran, dtype)
 
-    def visit(self, spans: Iterable[tuple[int, int]], rows: int) -> Generator[tuple[int, int]]:
+    def visit(self, spans: Spans, rows: int) -> Generator[tuple[int, int]]:
         """Yield spans of ``rows`` rows to be read; raise DataError if the file is damaged.
 
         Reading a page that is gone would end the process. The checksums of all members are known
@@ -290,7 +290,7 @@ def _reader(
         format=format,
         name=path,
         bytes_total=os.path.getsize(path),
-        file=mapped,
+        visit=mapped.visit,
         origin=origin,
     )
     return rows_or_table(reader, options)

@@ -29,18 +29,23 @@ def files_of_folder_or_url(path: str, suffixes: Container[str]) -> list[File | P
         return _files_of_url(path, suffixes)
     found = []
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name[0] not in "._")
-        found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
-    found.sort()
-    chosen = _of_known_format(found, suffixes)
-    if not chosen:
-        raise DataError(f"{path} is a folder without any file to read")
-    return [file_at(name, keys_of(os.path.relpath(name, path))) for name in chosen]
+        folders[:] = [name for name in folders if name[0] not in "._"]  # need not be listed
+        found += [os.path.relpath(os.path.join(folder, name), path) for name in names]
+    chosen = _to_read(found, path, suffixes)
+    return [file_at(os.path.join(path, name), keys_of(name)) for name in chosen]
 
 
-def _of_known_format(names: list[str], suffixes: Container[str]) -> list[str]:
-    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix.lower() in suffixes]
-    return known or names
+def _to_read(names: list[str], folder: str, suffixes: Container[str]) -> list[str]:
+    """Return the files to read, by their names within a folder; raise DataError for none."""
+    shown = sorted(name for name in names if not any(part[0] in "._" for part in _parts(name)))
+    known = [n for n in shown if PurePosixPath(without_suffix(n)).suffix.lower() in suffixes]
+    if not shown:
+        raise DataError(f"{folder} is a folder without any file to read")
+    return known or shown
+
+
+def _parts(name: str) -> list[str]:
+    return name.replace(os.sep, "/").split("/")
 
 
 def keys_of(path: str) -> dict[str, str | None]:
@@ -52,7 +57,7 @@ def keys_of(path: str) -> dict[str, str | None]:
     {'year': '2013', 'month': '1'}
     """
     keys: dict[str, str | None] = {}
-    for part in path.replace(os.sep, "/").split("/")[:-1]:
+    for part in _parts(path)[:-1]:
         name, equals, value = part.partition("=")
         if equals and name:
             keys[unquote(name)] = None if value == NO_VALUE else unquote(value)
@@ -103,17 +108,9 @@ def _files_of_url(url: str, suffixes: Container[str]) -> list[File | Pipe]:
             raise
         raise DataError(f"{url} cannot be read: {str(error).lower()}") from error
     begin = len(path.rstrip("/")) + 1
-    files = {
-        part.path: part
-        for part in inside
-        if part.type == fs.FileType.File
-        and not any(name[0] in "._" for name in part.path[begin:].split("/"))
-    }
-    chosen = _of_known_format(sorted(files), suffixes)
-    if not chosen:
-        raise DataError(f"{url} is a folder without any file to read")
+    files = {part.path[begin:]: part for part in inside if part.type == fs.FileType.File}
     base = url.rstrip("/")
     return [
-        RemoteFile(store, files[name], f"{base}/{name[begin:]}", keys_of(name[begin:]))
-        for name in chosen
+        RemoteFile(store, files[name], f"{base}/{name}", keys_of(name))
+        for name in _to_read(list(files), url, suffixes)
     ]
