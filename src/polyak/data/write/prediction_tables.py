@@ -250,16 +250,12 @@ def _json_cells(column: Any) -> Any:
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_boolean(kind):
-        cells = pc.if_else(column, "true", "false")
-    elif pa.types.is_integer(kind):
-        cells = column.cast(pa.string())
-    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+    if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
         # JSON has no value for what is not finite.
         cells = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         cells = pa.array([_json(value) for value in column.to_pylist()], pa.string())
-    else:  # each distinct value once: words, names, dates
+    else:  # each distinct value once: words, names, dates, truths
         coded = column.dictionary_encode()
         words = [_json(value) for value in coded.dictionary.to_pylist()]
         cells = pa.array(words, pa.string()).take(coded.indices)
