@@ -106,7 +106,7 @@ def test_reading_goes_on_from_any_position(name: str, tmp_path: Path) -> None:
         for batch in stream:
             told.append((rows_of(batch), json.loads(json.dumps(stream.position)), stream.rows_read))
             told[-1] += ((stream.bytes_read, stream.bad_lines, stream.rows_without_target),)
-    assert len(told) >= (1 if name == "a.svm.gz" else 10)
+    assert len(told) >= (1 if name == "a.svm.gz" else 5)
     last = len(told) - 1
     for place in sorted({0, 1, 2, last // 3, last // 2, last - 1, last} & set(range(len(told)))):
         _, position, rows_read, _ = told[place]

@@ -2,8 +2,8 @@
 
 The pieces are dealt out into *windows*: every window has pieces from all over the files, each from
 another stretch of them, so that whatever the files are sorted by, every window has some of all. The
-rows of a window are shuffled in memory. Both depend on the files and the seed alone. Windows are
-independent of each other, so that reading resumes at any batch by reading its window again.
+rows of a window are shuffled in memory and are a batch. Both depend on the files and the seed
+alone. Windows are independent of each other, so that reading resumes at any of them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ WINDOW_BYTES = 3 << 20
 """Bytes of text in a window; other files have windows of about the same size."""
 TABLE_WINDOW_BYTES = 1 << 23
 """The same for tables, where every piece costs more."""
-WINDOW_BATCHES = 2
-"""Batches that the rows of a window come in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,57 +192,33 @@ class RandomOrder(Shuffled):
     def begin(self, start: Position | None) -> Cursor:
         """Return the cursor where reading begins."""
         if start is None:
-            begin: Cursor = self._reader.begin(None)
-            return self._at(begin, 0, 0, begin)
+            return self._at(self._reader.begin(None), 0)
         if start.get("seed") != self.seed:
             raise DataError("the place to go on from belongs to a stream shuffled differently")
         try:
-            self._reader.begin(start["before"])
             here: Cursor = self._reader.begin(start)
         except (KeyError, TypeError) as error:
             raise DataError(f"the place to go on from is not one in {self.name}") from error
         return here._replace(position=start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Yield batches from a cursor on, each with the cursor behind it."""
+        """Yield the rows of one window after the other, each with the cursor behind it."""
         from polyak.data.readahead import ordered_map  # not where a file is read as it stands
 
-        at = cursor.position
-        number, done = at["window"], at["window_batches"]
-        before = self._reader.begin(at["before"])
-        windows = Windows(self._reader.pieces(), self.seed, number)
-        read = self._reader.read_windows(windows, before)
+        first = cursor.position["window"]
+        windows = Windows(self._reader.pieces(), self.seed, first)
+        read = self._reader.read_windows(windows, cursor)
         # `read` comes first, so that it is read to its end, which may raise an error.
         mixed = ordered_map(
             _mixed, zip(read, windows, strict=False), min(self._threads, 1), ahead=1
         )
         with closing(read), closing(mixed):
-            for batch, after in mixed:
-                step = max(-(-len(batch) // WINDOW_BATCHES), 1)
-                ends = [*range(step, len(batch), step), len(batch)]
-                for place, end in enumerate(ends[done:], done + 1):
-                    rows = batch.part((place - 1) * step, end)
-                    if end == len(batch):
-                        yield rows, self._at(after, number + 1, 0, after)
-                        continue
-                    new_bytes = round((after.bytes_read - before.bytes_read) * end / len(batch))
-                    here = after._replace(
-                        rows=before.rows + end, bytes_read=before.bytes_read + new_bytes
-                    )
-                    yield rows, self._at(here, number, place, before)
-                number, done, before = number + 1, 0, after
+            for number, (batch, after) in enumerate(mixed, first + 1):
+                yield batch, self._at(after, number)
 
-    def _at(self, here: Cursor, window: int, batches: int, before: Cursor) -> Cursor:
-        """Add where the reading stands: in which window, how far, and what was before it."""
-        position = here.position | {
-            "rows": here.rows,
-            "bytes_read": here.bytes_read,
-            "seed": self.seed,
-            "window": window,
-            "window_batches": batches,
-            "before": before.position,
-        }
-        return here._replace(position=position)
+    def _at(self, here: Cursor, window: int) -> Cursor:
+        """Return the cursor before a window."""
+        return here._replace(position=here.position | {"seed": self.seed, "window": window})
 
 
 KEPT = ("base", "without_target")
