@@ -78,6 +78,6 @@ def _open(source: Any, options: ReadOptions) -> Reader:
         return open_frame(source[0], replace(options, y=source[1]))
     if options.schema is not None and not isinstance(source, tuple):
         return open_frame(columns_of(source, options.schema), options)
-    from polyak.data.formats.arrays import open_arrays
+    from polyak.data.formats.numpy_files import open_arrays
 
     return open_arrays(source, options)

@@ -1,11 +1,11 @@
-"""Rows from arrays, in memory or mapped from a file; with missing values they are a table."""
+"""Rows from arrays, in memory or mapped from a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,7 @@ from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
-from polyak.rows.sparse import Rows, SparseRows, as_rows
-
-if TYPE_CHECKING:
-    from polyak.data.tables.reader import TableReader
+from polyak.rows.sparse import Rows, SparseRows
 
 PIECE_BYTES = 1 << 17
 """About how much a span of rows takes that is read in any order."""
@@ -28,35 +25,6 @@ PIECE_BYTES = 1 << 17
 
 ROWS_TO_TELL = 1000
 """First rows of an array that show whether values are missing; schemas look at the same."""
-
-
-def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
-    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
-    X, *more = source if isinstance(source, tuple) else (source,)
-    if len(more) > 2:
-        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
-    y, weights = [*more, None, None][:2]
-    try:
-        rows = as_rows(X)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
-    reader = ArrayReader(rows, options.y if y is None else y, weights, options)
-    return rows_or_table(reader, options)
-
-
-def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
-    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
-
-    Rows whose width is given are no table, since a table has more features than columns.
-    """
-    if not reader.is_dense:
-        return reader
-    if options.schema is None and (options.n_features or not reader.has_missing_values()):
-        return reader
-    from polyak.data.formats.array_tables import open_array_table
-
-    return open_array_table(reader, options)
-
 
 Spans = Iterable[tuple[int, int]]
 """First rows and ends of parts of arrays."""

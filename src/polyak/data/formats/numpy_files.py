@@ -1,4 +1,8 @@
-"""Arrays in ``.npy`` and ``.npz`` files: mapped into memory, or loaded if they are compressed."""
+"""Opening arrays: in memory, or in ``.npy`` and ``.npz`` files.
+
+Files are mapped into memory, or loaded if they are compressed. With missing values, arrays are a
+table.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from numpy.typing import NDArray
 
 from polyak._core import free_memory
 from polyak.data.feature_origin import from_text
-from polyak.data.formats.arrays import ArrayReader, Spans, rows_or_table
+from polyak.data.formats.arrays import ArrayReader, Spans
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
@@ -30,6 +34,34 @@ RELEASE_EVERY = 1 << 6
 """Batches after which the mapped pages that were read are released."""
 CHUNK = 1 << 20
 """Bytes read at a time to compare a checksum."""
+
+
+def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
+    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
+    X, *more = source if isinstance(source, tuple) else (source,)
+    if len(more) > 2:
+        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
+    y, weights = [*more, None, None][:2]
+    try:
+        rows = as_rows(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
+    reader = ArrayReader(rows, options.y if y is None else y, weights, options)
+    return rows_or_table(reader, options)
+
+
+def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
+    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
+
+    Rows whose width is given are no table, since a table has more features than columns.
+    """
+    if not reader.is_dense:
+        return reader
+    if options.schema is None and (options.n_features or not reader.has_missing_values()):
+        return reader
+    from polyak.data.formats.array_tables import open_array_table
+
+    return open_array_table(reader, options)
 
 
 def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
