@@ -1,0 +1,117 @@
+"""Estimators learn a stream through one reader, which asks for the columns in use."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from polyak import ASGDClassifier, ASGDRegressor
+
+duckdb = pytest.importorskip("duckdb")
+
+ROWS = 60_000
+
+
+def requested(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list of the columns that DuckDB is asked for, filled as it is asked."""
+    found: list[str] = []
+
+    def column(name: str) -> Any:
+        found.append(name)
+        return expression(name)
+
+    expression = duckdb.ColumnExpression
+    monkeypatch.setattr(duckdb, "ColumnExpression", column)
+    return found
+
+
+@pytest.mark.parametrize("word", ["'b'", "2"], ids=["words", "numbers"])
+def test_columns_to_drop_are_not_requested(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = requested(monkeypatch)
+    source = duckdb.connect().sql(
+        f"SELECT range AS a, {word} AS b, 1.5 AS w, 'secret' AS id, a % 9 AS y FROM range(5000)"
+    )
+    ASGDRegressor(drop=["id"], random_state=0).fit(source, y="y", sample_weight="w")
+    assert set(names) == {"a", "b", "w", "y"}
+
+
+def test_threads_are_started_once_for_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    start = threading.Thread.start
+    monkeypatch.setattr(
+        threading.Thread, "start", lambda thread: (started.append(thread.name), start(thread))
+    )
+    source = duckdb.connect().sql(
+        f"SELECT range AS a, 'w' || a % 5 AS b, a % 9 AS y FROM range({ROWS})"
+    )
+    model = ASGDRegressor(random_state=0).fit(source, y="y")
+    assert model.t_ == ROWS + 1
+    assert started.count("polyak-reader") <= 4
+
+
+FRAME = pd.DataFrame(
+    {
+        "a": np.random.default_rng(0).normal(size=4000),
+        "b": ["x", "y", "z", None] * 1000,
+        "y": ["yes", "no", None, "no"] * 1000,
+    }
+)
+
+
+def batches(frame: pd.DataFrame) -> Iterator[Any]:
+    yield from pa.Table.from_pandas(frame).to_batches(max_chunksize=300)
+
+
+@pytest.mark.parametrize("columns", [["a", "y"], ["a", "b", "y"]])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_rows_without_a_target_are_left_out_with_a_warning(
+    columns: list[str], is_stream: bool
+) -> None:
+    frame = FRAME[columns]
+    settings: dict[str, Any] = {"shuffle": False, "max_iter": 1, "random_state": 0}
+    there = frame[frame["y"].notna()]
+    expected = ASGDClassifier(**settings).partial_fit(
+        there.drop(columns="y"), there["y"], classes=["no", "yes"]
+    )
+    with pytest.warns(UserWarning, match="left out 1,000 rows whose y is missing") as seen:
+        model = ASGDClassifier(**settings).partial_fit(
+            batches(frame) if is_stream else frame, y="y", classes=["no", "yes"]
+        )
+    assert len([one for one in seen if "left out" in str(one.message)]) == 1
+    assert model.t_ == expected.t_ == 3001
+    if not is_stream:
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("before", [0, 300, 2000])
+@pytest.mark.parametrize("columns", [["a", "c"], ["a", "b"]])
+def test_a_stream_is_learned_as_its_rows_in_a_frame(before: int, columns: list[str]) -> None:
+    frame = FRAME.assign(c=np.arange(4000.0), y=FRAME["a"] * 2)[[*columns, "y"]]
+    if columns == ["a", "c"]:
+        frame.loc[3000, "c"] = None  # replaced by the mean of the first rows
+    frame = pa.Table.from_pandas(frame)
+    expected = ASGDRegressor(random_state=0).partial_fit(frame, y="y")
+    model = ASGDRegressor(random_state=0)
+    if before:
+        model.partial_fit(frame.slice(0, before), y="y")
+    model.partial_fit(iter(frame.slice(before).to_batches(max_chunksize=700)), y="y")
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert list(model.get_feature_names_out()) == list(expected.get_feature_names_out())
+
+
+def test_numbers_of_32_bits_stay_so() -> None:
+    table = pa.table({"a": np.arange(3000, dtype=np.float32), "y": np.arange(3000.0)})
+    model = ASGDRegressor(random_state=0).fit(iter(table.to_batches(max_chunksize=700)), y="y")
+    assert model.coef_.dtype == np.float32
+    assert sum(map(len, model.predict(iter(table.to_batches())))) == 3000
+
+
+def test_weights_of_a_stream_are_a_column() -> None:
+    with pytest.raises(ValueError, match="sample_weight of a stream has to name a column"):
+        ASGDRegressor().fit(batches(FRAME), y="a", sample_weight=np.ones(4000))
