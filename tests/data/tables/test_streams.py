@@ -113,7 +113,7 @@ def test_the_model_is_that_of_the_parquet_file(source: str, folder: Path, expect
 def test_only_the_columns_in_use_are_read(source: str, folder: Path) -> None:
     with open_stream(SOURCES[source](folder / "t.parquet"), job(None).reading) as stream:
         reader: Any = stream._reader
-        batch = next(reader._source.read(reader._source._columns))
+        batch = next(reader._source.record_batches(reader._source._columns))
     assert set(batch.schema.names) == {"a", "b", "city", "y", "w"}
 
 
