@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor
+from polyak.data.open import open_stream
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -115,3 +120,18 @@ def test_numbers_of_32_bits_stay_so() -> None:
 def test_weights_of_a_stream_are_a_column() -> None:
     with pytest.raises(ValueError, match="sample_weight of a stream has to name a column"):
         ASGDRegressor().fit(batches(FRAME), y="a", sample_weight=np.ones(4000))
+
+
+@pytest.mark.parametrize("kind", ["data set", "file"])
+def test_parquet_is_not_read_far_ahead(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    columns = np.random.default_rng(0).normal(size=(8, 1_000_000))
+    table = pa.table({f"x{i}": column for i, column in enumerate(columns)})
+    pq.write_table(table, path, row_group_size=10_000, compression="none")
+    before, most = pa.total_allocated_bytes(), 0
+    source = pyarrow.dataset.dataset(path) if kind == "data set" else str(path)
+    with open_stream(source, target="x0") as stream:
+        for _ in stream:
+            most = max(most, pa.total_allocated_bytes() - before)
+            time.sleep(0.01)  # as if learning were slower than reading
+    assert most < table.nbytes / 3
