@@ -95,9 +95,19 @@ def _lazy_frame(frame: Any) -> StreamSource:
 
 def _dataset(dataset: Any) -> StreamSource:
     def read(columns: list[str] | None) -> Iterable[Any]:
-        # Without a limit on what is read ahead, a scan holds gigabytes.
+        # With threads, and with buffers for all column chunks of a Parquet file, a scan reads far
+        # ahead of a slower reader, whatever its limits are.
+        library = sys.modules["pyarrow.dataset"]
+        is_parquet = isinstance(getattr(dataset, "format", None), library.ParquetFileFormat)
         scanner = dataset.scanner(
-            columns=columns, batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=1
+            columns=columns,
+            batch_size=BATCH_ROWS,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+            fragment_scan_options=library.ParquetFragmentScanOptions(pre_buffer=False)
+            if is_parquet
+            else None,
         )
         batches: Iterable[Any] = scanner.to_reader()
         return batches
