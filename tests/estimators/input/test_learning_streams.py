@@ -135,3 +135,21 @@ def test_parquet_is_not_read_far_ahead(kind: str, tmp_path: Path) -> None:
             most = max(most, pa.total_allocated_bytes() - before)
             time.sleep(0.01)  # as if learning were slower than reading
     assert most < table.nbytes / 3
+
+
+def test_first_rows_of_one_class_name_the_remedy() -> None:
+    table = pa.table({"x": np.arange(4000.0), "y": ["a"] * 2000 + ["b"] * 2000})
+    with pytest.raises(
+        ValueError, match="the first 1,000 rows of the iterator are all of class a; name all"
+    ):
+        ASGDClassifier().fit(iter(table.to_batches(max_chunksize=500)), y="y")
+
+
+@pytest.mark.parametrize("role", ["y", "sample_weight"])
+def test_a_column_that_cannot_be_used_is_named(role: str) -> None:
+    table = pa.table({"x": np.arange(2000.0), "y": np.arange(2000.0), "odd": [[1.0, 2.0]] * 2000})
+    columns = {"y": "y", role: "odd"}
+    what = "target" if role == "y" else "weight"
+    for source, name in ((table, "the frame"), (iter(table.to_batches()), "the iterator")):
+        with pytest.raises(ValueError, match=f"{name}: the {what} column odd holds list<"):
+            ASGDRegressor().fit(source, **columns)
