@@ -436,7 +436,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             advice = "shuffle them beforehand, or use fit, which learns rows in random order"
             if self._stream is not None:
                 advice = self._stream.advice
-            run.learner.watch = OrderWatch(f"unless that is the point, {advice}")
+            run.learner.watch = OrderWatch(advice)
         try:
             self._learn_batch(run, data)
         except RowError as error:

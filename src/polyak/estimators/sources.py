@@ -15,12 +15,14 @@ from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.stream import Stream
 from polyak.data.tables.advice import FRAME
+from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.frames import as_table
 from polyak.data.tables.inference import formats_to_learn, no_such_column
 from polyak.data.tables.number_formats import with_values
 from polyak.data.tables.streams import StreamSource, stream_of
 from polyak.errors import DataError
 from polyak.model.dialect import Dialect
+from polyak.rows.label_text import label_text
 from polyak.rows.sparse import take_rows
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -54,9 +56,13 @@ class NamedColumns:
         self._y, self._roles = y, roles
         self._named = {role: name for role, name in roles.items() if isinstance(name, str)}
         self.names = list(dict.fromkeys([y, *self._named.values()]))
-        for name in self.names:
+        for role, name in {"target": y, **self._named}.items():
+            what = f"{role.removeprefix('sample_')} "
             if name not in first.column_names:
-                raise no_such_column(name, first.column_names, source)
+                raise no_such_column(name, first.column_names, source, what)
+            kind = first.schema.field(name).type
+            if stored_as(kind) in (None, "strings"):
+                raise DataError(f"{source}: the {what}column {name} holds {kind}, not numbers")
         dialect = Dialect()
         self._formats = formats_to_learn(
             first.select(self.names), Columns(target=y), dialect, source, None
@@ -155,7 +161,14 @@ def _classes(stream: StreamSource, y: str) -> NDArray[Any]:
         raise no_such_column(y, first.column_names, stream.name)
     parts = [first] if stream.is_once else stream.record_batches([y])
     found = [np.unique(part.column(y).drop_null().to_numpy(zero_copy_only=False)) for part in parts]
-    return np.unique(np.concatenate(found))
+    classes = np.unique(np.concatenate(found))
+    if stream.is_once and len(classes) == 1:
+        raise DataError(
+            f"the first {len(first):,} rows of {stream.name} are all of class "
+            f"{label_text(classes[0])}; name all classes with partial_fit(..., classes=...), or "
+            f"{stream.advice}"
+        )
+    return classes
 
 
 def _read(estimator: Any, stream: StreamSource, keep: list[str], row: int = 0) -> Stream:

@@ -177,7 +177,7 @@ def test_a_frame_with_its_target(convert: Callable[[Any], Any], folder: Path) ->
     expected = ASGDRegressor(random_state=0).fit(rows, y, sample_weight=w)
     found = ASGDRegressor(random_state=0).fit(convert(table), y="y", sample_weight="w")
     np.testing.assert_array_equal(found.coef_, expected.coef_)
-    with pytest.raises(ValueError, match="has no column z"):
+    with pytest.raises(ValueError, match="has no target column z"):
         ASGDRegressor().fit(convert(table), y="z")
 
 
@@ -231,7 +231,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a column that is gone": (
         lambda: batches_of({"a": [1.0] * 1500, "y": [1.0, 2.0] * 750}, {"y": [1.0]}),
-        "the iterator, row 1501: has no column a",
+        "the iterator, row 1501: there is no column a, but there was before",
+    ),
+    "a column that is new": (
+        lambda: batches_of({"b": [1] * 1500, "y": [1, 2] * 750}, {"b": [1], "y": [1], "a": [1]}),
+        "the iterator, row 1501: the column a was not there before",
+    ),
+    "another order": (
+        lambda: batches_of({"a": [1.0] * 1500, "y": [1.0, 2.0] * 750}, {"y": [1.0], "a": [1.0]}),
+        "the iterator, row 1501: the columns are in another order than before",
     ),
     "no rows": (lambda: iter(()), "the iterator has no rows"),
 }

@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from polyak.data.tables.frames import as_table, is_frame
-from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
+from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
-from polyak.errors import DataError
+from polyak.errors import DataError, SourceError
 from polyak.optional_imports import needed, pyarrow
 
 BATCH_ROWS = 1 << 14
@@ -75,7 +75,7 @@ def _relation(relation: Any) -> StreamSource:
         "the DuckDB query",
         read,
         relation.sql_query(),
-        "add ORDER BY hash(...) of a column, or USING SAMPLE 100%, to the query",
+        "add ORDER BY hash(...) of a column to the query",
     )
 
 
@@ -113,7 +113,12 @@ def _dataset(dataset: Any) -> StreamSource:
         return batches
 
     files = getattr(dataset, "files", ())
-    return StreamSource("the data set", read, "\n".join(files), "read its files with order='auto'")
+    return StreamSource(
+        "the data set",
+        read,
+        "\n".join(files),
+        "read its files with order='auto', or its to_table()",
+    )
 
 
 def _hugging_face(dataset: Any) -> StreamSource:
@@ -254,25 +259,28 @@ class StreamSource:
                 for batch in table.to_batches():
                     rows += batch.num_rows
                     yield batch
-        except (DataError, GeneratorExit):
+        except (SourceError, GeneratorExit):
             raise
         except Exception as error:  # whatever the library of the source raises
             what = _first_line(error)
-            raise DataError(f"{self.name} failed after {rows:,} rows: {what}") from error
+            raise SourceError(f"{self.name} failed after {rows:,} rows: {what}") from error
 
     def _check_schema(self, schema: Any, first: Any, rows: int) -> None:
         if schema.equals(first):
             return
-        for field in first:
-            if schema.get_field_index(field.name) < 0:
-                raise no_such_column(field.name, schema.names, f"{self.name}, row {rows + 1}:")
-            other = schema.field(field.name).type
-            if other != field.type:
-                raise DataError(
-                    f"{self.name}, row {rows + 1}: the column {field.name} holds {other}, but it "
-                    f"was {field.type} before"
+        place = f"{self.name}, row {rows + 1}"
+        for name in {**dict.fromkeys(first.names), **dict.fromkeys(schema.names)}:
+            if name not in schema.names:
+                raise SourceError(f"{place}: there is no column {name}, but there was before")
+            if name not in first.names:
+                raise SourceError(f"{place}: the column {name} was not there before")
+        if schema.names != first.names:
+            raise SourceError(f"{place}: the columns are in another order than before")
+        for old, new in zip(first, schema, strict=True):
+            if new.type != old.type:
+                raise SourceError(
+                    f"{place}: the column {new.name} holds {new.type}, but it was {old.type} before"
                 )
-        raise DataError(f"{self.name}, row {rows + 1}: the columns differ from those before")
 
 
 def _first_line(error: Exception) -> str:
