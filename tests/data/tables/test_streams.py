@@ -147,6 +147,19 @@ def test_another_query_does_not_resume(folder: Path, tmp_path: Path) -> None:
         train(job(query + " WHERE a > 0", checkpoint=checkpoint))
 
 
+def test_another_filter_of_a_data_set_does_not_resume(folder: Path, tmp_path: Path) -> None:
+    source = pyarrow.dataset.dataset(folder / "t.parquet")
+    checkpoint = str(tmp_path / "checkpoint")
+    train(job(source, checkpoint=checkpoint))
+    with pytest.raises(ValueError, match="other data"):
+        train(job(source.filter(pyarrow.dataset.field("a") > 0), checkpoint=checkpoint))
+
+
+def test_an_iterator_has_one_pass(folder: Path) -> None:
+    with pytest.raises(ValueError, match="the iterator can be read once only; passes needs"):
+        job(generated(folder / "t.parquet"), passes=2)
+
+
 # -- estimators ----------------------------------------------------------------------------------
 
 
