@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from polyak.data.options import Columns
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import is_frame
 from polyak.data.tables.streams import StreamSource
 from polyak.errors import DivergenceError, RowError
@@ -165,15 +166,16 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             categorical=tuple(self.categorical), numeric=tuple(self.numeric), drop=tuple(self.drop)
         )
         chosen = columns != Columns()
+        source = FRAME if self._stream is None else self._stream.name
         if is_frame(X) and (chosen or needs_schema(X)):
             self._set_columns(X)
-            self._schema = find_schema(X, columns, self._stream and self._stream.name)
+            self._schema = find_schema(X, columns, source)
             return
         X = self._numbers(X, reset=True) if is_frame(X) else X
         if sparse.issparse(X) and not chosen:
             return
         if chosen or np.isnan(means := means_of(X) if means is None else means).any():
-            self._schema = find_schema(self._table(X), columns)
+            self._schema = find_schema(self._table(X), columns, source)
         else:
             self._means = means
 

@@ -93,7 +93,7 @@ def _has_words(column: Any) -> bool:
     )
 
 
-def find_schema(X: Any, columns: Columns, source: str | None = None) -> Schema:
+def find_schema(X: Any, columns: Columns, source: str) -> Schema:
     """Infer the schema of a frame from its rows; ``source`` is what messages call it."""
     from polyak.data.tables.flatten import Layout
     from polyak.data.tables.frames import FrameSource
@@ -101,7 +101,7 @@ def find_schema(X: Any, columns: Columns, source: str | None = None) -> Schema:
 
     layout = Layout()
     sample, _ = layout.flatten(FrameSource(as_table(X)).sample())
-    return choose_schema(sample, layout.named(columns), source or FRAME, lists=layout.lists)
+    return choose_schema(sample, layout.named(columns), source, lists=layout.lists)
 
 
 def encode_with_names(

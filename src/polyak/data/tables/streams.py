@@ -112,11 +112,12 @@ def _dataset(dataset: Any) -> StreamSource:
         batches: Iterable[Any] = scanner.to_reader()
         return batches
 
+    chosen = str(getattr(dataset, "_scan_options", ""))  # its filter
     files = getattr(dataset, "files", ())
     return StreamSource(
         "the data set",
         read,
-        "\n".join(files),
+        "\n".join([chosen, *files]),
         "read its files with order='auto', or its to_table()",
     )
 
