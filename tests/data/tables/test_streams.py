@@ -194,31 +194,10 @@ def test_a_frame_with_its_target(convert: Callable[[Any], Any], folder: Path) ->
         ASGDRegressor().fit(convert(table), y="z")
 
 
-def test_other_columns_of_a_stream_do_not_disturb_a_model_of_numbers() -> None:
-    table = pa.table({"x": np.arange(2000.0), "w": [1.0, 2.0] * 1000, "c": ["yes", "no"] * 1000})
-    classifier = ASGDClassifier(random_state=0).fit(table, y="c", sample_weight="w")
-    parts = list(classifier.predict(batch for batch in table.to_batches(max_chunksize=500)))
-    assert len(parts) == 4
-    np.testing.assert_array_equal(np.concatenate(parts), classifier.predict(table.select(["x"])))
-    with pytest.raises(ValueError, match="has none of the columns that the model was learned"):
-        list(classifier.predict(iter([table.drop_columns("x")])))
-
-
 def test_tables_of_unknown_libraries_are_streams(folder: Path) -> None:
     table = Foreign(folder / "t.parquet")
     model = ASGDRegressor(drop=["c"]).fit(table, y="y", sample_weight="w")
     assert sum(map(len, model.predict(table))) == ROWS
-
-
-def test_partial_fit_of_a_stream(folder: Path) -> None:
-    path = folder / "t.parquet"
-    some = ["a", "b", "city", "y"]
-    expected = ASGDRegressor(random_state=0)
-    table = pq.read_table(path, columns=some)
-    expected.partial_fit(table.drop_columns("y"), table["y"].to_numpy())
-    lazy = polars.scan_parquet(path).select(some)
-    found = ASGDRegressor(random_state=0).partial_fit(lazy, y="y")
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
 # -- what is wrong -------------------------------------------------------------------------------

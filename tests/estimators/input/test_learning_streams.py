@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,60 @@ def test_a_stream_is_learned_as_its_rows_in_a_frame(before: int, columns: list[s
     model.partial_fit(iter(frame.slice(before).to_batches(max_chunksize=700)), y="y")
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     assert list(model.get_feature_names_out()) == list(expected.get_feature_names_out())
+
+
+COLUMNS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "number": lambda random, n: random.normal(size=n),
+    "narrow": lambda random, n: random.normal(size=n).astype(np.float32),
+    "whole": lambda random, n: random.integers(-5, 5, n),
+    "true": lambda random, n: random.random(n) > 0.5,
+    "late": lambda random, n: pa.array(random.normal(size=n), mask=np.arange(n) > 2000),
+    "word": lambda random, n: random.choice(["a", "b", "c"], n),
+    "code": lambda random, n: pa.array(random.integers(0, 9, n)).dictionary_encode(),
+    "day": lambda random, n: np.datetime64("2020-01-01") + random.integers(0, 900, n),
+    "struct": lambda random, n: [{"p": x, "q": f"k{x > 0}"} for x in random.normal(size=n)],
+    "list": lambda random, n: [[x, 2.0] for x in random.normal(size=n)],
+    "bag": lambda random, n: [["m", "n"][:size] for size in random.integers(0, 3, n)],
+    "money": lambda random, n: [f"${x:.2f}" for x in random.random(n)],
+    "nothing": lambda random, n: pa.nulls(n),
+}
+TARGETS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "numbers": lambda random, n: pa.array(random.normal(size=n), mask=np.arange(n) % 1001 == 1000),
+    "words": lambda random, n: random.choice(["p", "q"], n),
+    "codes": lambda random, n: random.integers(0, 3, n),
+    "truths": lambda random, n: random.random(n) > 0.5,
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(12))
+def test_random_tables_in_a_stream_are_as_in_a_frame(seed: int) -> None:
+    """The same model and predictions, or the same sentence."""
+    random = np.random.default_rng(seed)
+    rows = int(random.choice([5, 999, 1000, 1001, 3000]))
+    names = random.choice(list(COLUMNS), random.integers(1, 5), replace=False)
+    kind = list(TARGETS)[seed % len(TARGETS)]
+    columns = {name: COLUMNS[name](random, rows) for name in names}
+    table = pa.table(columns | {"y": TARGETS[kind](random, rows)})
+    known = {} if kind == "numbers" else {"classes": np.unique(table["y"].to_numpy())}
+
+    def batches() -> Iterator[Any]:
+        return iter(table.to_batches(max_chunksize=int(random.choice([100, 777, 5000]))))
+
+    def learned(source: Any) -> Any:
+        model = ASGDClassifier(random_state=0) if known else ASGDRegressor(random_state=0)
+        try:
+            return model.partial_fit(source, y="y", **known)
+        except ValueError as error:
+            return str(error).replace("the iterator", "the frame")
+
+    expected, found = learned(table), learned(batches())
+    if isinstance(expected, str):
+        assert found == expected
+        return
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    predicted = np.concatenate(list(found.predict(batches())))
+    np.testing.assert_array_equal(predicted, expected.predict(table.drop_columns("y")))
 
 
 def test_numbers_of_32_bits_stay_so() -> None:
