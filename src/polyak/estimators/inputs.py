@@ -93,7 +93,7 @@ def _has_words(column: Any) -> bool:
     )
 
 
-def find_schema(X: Any, columns: Columns, source: str) -> Schema:
+def find_schema(X: Any, columns: Columns, source: str = FRAME) -> Schema:
     """Infer the schema of a frame from its rows; ``source`` is what messages call it."""
     from polyak.data.tables.flatten import Layout
     from polyak.data.tables.frames import FrameSource
