@@ -40,9 +40,14 @@ def names_files(source: Any) -> bool:
 
 
 def read_once_only(source: Any) -> str | None:
-    """Name the first of a source's files that cannot be read twice, such as a pipe."""
-    files = find_files(source) if names_files(source) else []
-    return next((file.name for file in files if not file.is_regular), None)
+    """Return the name of what cannot be read twice: a file such as a pipe, or an iterator."""
+    if names_files(source):
+        files = find_files(source)
+        return next((file.name for file in files if not file.is_regular), None)
+    from polyak.data.tables.streams import stream_of
+
+    stream = stream_of(source)
+    return stream.name if stream is not None and stream.is_once else None
 
 
 def find_files(source: Any) -> list[File | Pipe]:

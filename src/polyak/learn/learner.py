@@ -353,7 +353,8 @@ class Learner:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
         sample, classes = given.first(CALIBRATION_ROWS), self.classes
         if classes is None and self.loss.classifies:
-            classes = classes_of(sample.targets)
+            advice = "shuffle the rows" if self.watch is None else self.watch.advice
+            classes = classes_of(sample.targets, advice)
         seen = as_truths(sample.targets, classes, given.targets)
         has_labels = seen is not sample.targets
         race, calibration = calibrated(

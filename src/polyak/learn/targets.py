@@ -50,18 +50,18 @@ def rows_there(
     return TrainingRows(rows, targets, weights, order)
 
 
-def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes among the labels of the first rows."""
+def classes_of(labels: NDArray[Any], advice: str) -> NDArray[Any]:
+    """Return the classes among the labels of the first rows; ``advice`` is how to shuffle them."""
     classes = labels_in(labels)
     if len(classes) < 2 and are_sets(labels):
         raise DataError(
             f"the first {len(labels)} rows have no two different labels; say which labels there "
-            "are with classes=, or shuffle the rows"
+            f"are with classes=, or {advice}"
         )
     if len(classes) < 2:
         raise DataError(
             f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
-            "which classes there are with classes=, or shuffle the rows"
+            f"which classes there are with classes=, or {advice}"
         )
     return classes
 

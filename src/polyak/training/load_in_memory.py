@@ -72,7 +72,7 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     if schema is None:
         return _read(job, stream)
     schema.classes_for(get_loss(job.recipe.loss))  # is there a target, and can it be learned?
-    from polyak.training.plain_numbers import PlainNumbers  # most sources are no tables
+    from polyak.training.plain_numbers import PlainNumbers, matrix_of  # most sources are no tables
 
     plain = None if job.recipe.intervals else PlainNumbers.of(schema)
     # Tables are read as estimators read frames: in 64 bits.
@@ -80,8 +80,8 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     loaded = _read(job, stream)
     if loaded is None or plain is None:
         return loaded
-    matrix = plain.matrix(loaded.data.rows)
-    if matrix is None:  # a value is missing
+    matrix = matrix_of(loaded.data.rows)
+    if np.isnan(matrix).any():
         stream = _open(job)
         stream.read_as(schema, np.float64)
         return _read(job, stream)

@@ -306,7 +306,8 @@ class _Opened:
         if self._is_parquet:
             from pyarrow import parquet
 
-            return parquet.ParquetFile(self._source)
+            # Otherwise newer versions of pyarrow keep in memory what was read of the file.
+            return parquet.ParquetFile(self._source, pre_buffer=False)
         is_file = self._source.read(6) == b"ARROW1"
         self._source.seek(0)
         ipc = pyarrow().ipc
@@ -361,7 +362,9 @@ class _Opened:
         coded = [name for name in words if stored_as(self.schema.field(name).type) == "string"]
         file = self._file
         if coded or buffer:
-            file = parquet.ParquetFile(self._source, read_dictionary=coded, buffer_size=buffer)
+            file = parquet.ParquetFile(
+                self._source, read_dictionary=coded, buffer_size=buffer, pre_buffer=False
+            )
         read: Iterator[Any] = file.iter_batches(size, row_groups=groups, columns=columns)
         return read
 

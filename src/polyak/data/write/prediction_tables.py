@@ -18,7 +18,7 @@ from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import written_file
 from polyak.losses import get_loss
-from polyak.optional_imports import needed
+from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
 from polyak.rows.labels import exact_labels
 
@@ -43,7 +43,7 @@ def table_maker(
     >>> table_maker(model, "scores")(np.array([[2.0], [-2.0]]), None).to_pydict()
     {'prediction': ['yes', 'no'], 'score': [2.0, -2.0]}
     """
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     names = _names(model, what)
     if bounds is not None:
         values = names if model.classes is None else names[1:]
@@ -85,14 +85,14 @@ def with_empty_rows(table: Any, gaps: NDArray[np.int64] | None) -> Any:
     """Add a row of missing values for each one that could not be read."""
     if gaps is None:
         return table
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     rows = np.insert(np.arange(table.num_rows), gaps, -1)
     return table.take(pa.array(rows, mask=rows < 0))
 
 
 def with_row_numbers(table: Any, before: int) -> Any:
     """Put a column of the rows' numbers before the others."""
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     names = table.schema.names
     _check_names(names, ["row"])
     numbers = pa.array(np.arange(before + 1, before + 1 + table.num_rows))
