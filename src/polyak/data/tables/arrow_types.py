@@ -173,6 +173,8 @@ def core_form(array: Any, kind: str) -> Any:
     if kind == "bag":
         fits = (pa.list_(pa.string()), pa.list_(pa.large_string()))
         return array if array.type in fits else array.cast(pa.list_(pa.large_string()))
+    if kind in ("date", "time") and is_core_form(array.type, "category"):
+        return array
     if pa.types.is_dictionary(array.type):
         array = _decoded(array)
     if pa.types.is_duration(array.type):
@@ -195,7 +197,7 @@ def is_core_form(kind: Any, wanted: str) -> bool:
     if wanted == "category":
         return kind in words or (pa.types.is_dictionary(kind) and kind.value_type in words)
     if wanted in ("date", "time"):
-        return kind in words or stored_as(kind) == wanted
+        return is_core_form(kind, "category") or stored_as(kind) == wanted
     plain = kind in (pa.float64(), pa.float32(), pa.bool_()) or pa.types.is_integer(kind)
     return plain and wanted in ("number", "boolean")
 

@@ -15,6 +15,7 @@ from polyak._core import column_numbers, number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import (
+    MISSING_WORDS,
     core_form,
     in_one_piece,
     is_category,
@@ -26,6 +27,7 @@ from polyak.data.tables.look import numbers_rows
 from polyak.data.tables.number_formats import (
     STANDARD,
     PlainText,
+    any_values,
     best_format,
     common_unit,
     find_formats,
@@ -129,18 +131,21 @@ def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | Non
     if stored_as(array.type) != "string":
         return None
     array = core_form(array, "category")
-    words = sorted(word for word in array.unique().to_pylist() if word is not None)
-    odd = odd_words(words, text)[:3]
-    if odd:
-        use = f"missing={tuple(odd)!r} reads these as missing values"
-        return (
-            f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
-            f"dates: {'replace these by None' if source == FRAME else use}"
-        )
-    if unit := common_unit(words):
-        return f", though all are numbers with {unit!r}: remove that to learn from numbers"
     first = array.slice(0, SAMPLE_ROWS)
-    if LEAST_ROWS <= len(first) < len(first.unique()) / NEARLY_ALL:
+    different = set(first.to_pylist()) - {None, *MISSING_WORDS}
+    if any_values(different):
+        # Only then all words: `unique` imports pyarrow.compute, which takes 65 ms.
+        words = sorted(word for word in array.unique().to_pylist() if word is not None)
+        odd = odd_words(words, text)[:3]
+        if odd:
+            use = f"missing={tuple(odd)!r} reads these as missing values"
+            return (
+                f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
+                f"dates: {'replace these by None' if source == FRAME else use}"
+            )
+        if unit := common_unit(words):
+            return f", though all are numbers with {unit!r}: remove that to learn from numbers"
+    if LEAST_ROWS <= len(first) < len(different) / NEARLY_ALL:
         return (
             f", and nearly every row has its own: drop={(name,)!r} leaves it out, if it is no "
             "number or date to convert"

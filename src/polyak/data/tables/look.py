@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.tables.arrow_types import in_one_piece, stored_as
+from polyak.data.tables.arrow_types import MISSING_WORDS, in_one_piece, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
@@ -104,11 +104,11 @@ def _values(array: Any, kind: str) -> tuple[str, float]:
     if stored is None or stored == "strings":
         return str(array.type), array.null_count / rows
     if kind == "category" or stored == "string":
-        words, there = words_of(array)
-        if kind in ("date", "time") and there.any():
-            return f"{_day(min(words[there]))} to {_day(max(words[there]))}", _share(~there)
-        different = len(set(words[there].tolist()))
-        return f"{different:,} different", _share(~there)
+        words = [word for word in array.to_pylist() if word not in (None, *MISSING_WORDS)]
+        missing = 1.0 - len(words) / rows
+        if kind in ("date", "time") and words:
+            return f"{_day(min(words))} to {_day(max(words))}", missing
+        return f"{len(set(words)):,} different", missing
     if pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type):
         import pyarrow.compute as pc
 
@@ -126,10 +126,6 @@ def _values(array: Any, kind: str) -> tuple[str, float]:
 
 def _day(time: str) -> str:
     return time.removesuffix(":00").removesuffix("00:00").rstrip("T ")
-
-
-def _share(of: NDArray[np.bool_]) -> float:
-    return float(np.mean(of)) if len(of) else 0.0
 
 
 def doubts(sample: Any, schema: Schema) -> list[str]:
@@ -188,7 +184,7 @@ def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:
 def _tells(array: Any, kind: str, answers: NDArray[Any]) -> bool:
     """Whether a column determines the target, or is almost perfectly correlated with it."""
     if kind in ("category", "boolean"):
-        pairs = list(zip(words_of(array)[0].tolist(), answers.tolist(), strict=True))
+        pairs = list(zip(array.to_pylist(), answers.tolist(), strict=True))
         words, values = {word for word, _ in pairs}, {value for _, value in pairs}
         few = len(words) <= len(pairs) // 10 and 2 <= len(values) <= len(words)
         return few and len(set(pairs)) == len(words)

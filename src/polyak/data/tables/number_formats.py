@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +83,7 @@ def parse_words(array: Any, format: str) -> tuple[Any, NDArray[np.int64]]:
     times, wrong, has_clock = written_dates(schema, data, DATES[format], MISSING)
     moments = times.view("datetime64[us]")
     if format == CLOCK:
-        return arrow_numbers(moments).cast(pa.int64()).cast(pa.time64("us")), wrong
+        return arrow_numbers(moments).view(pa.time64("us")), wrong
     return arrow_numbers(moments if has_clock else moments.astype("datetime64[D]")), wrong
 
 
@@ -117,6 +117,15 @@ def fits_some(array: Any, format: str) -> bool:
 def best_format(array: Any, formats: Iterable[str]) -> str:
     """Return the format that most strings of ``array`` are in."""
     return min(formats, key=lambda format: len(parse_words(array, format)[1]))
+
+
+def any_values(words: Collection[str]) -> bool:
+    """Whether any word is a number or a date, or all are numbers with a unit."""
+    array = arrow_words(list(words))
+    have_units = all(map(_WITH_UNIT.fullmatch, words))
+    return have_units or any(
+        len(parse_words(array, format)[1]) < len(array) for format in (*NUMBERS, *DATES)
+    )
 
 
 def odd_words(words: list[str], text: PlainText | None) -> list[str]:
@@ -342,7 +351,7 @@ def loses_digits(words: Any) -> bool:
 
 def is_iso(array: Any) -> bool:
     """Whether all strings are dates or times in ISO format, or missing."""
-    return bool(column_numbers(*single_column(core_form(array, "date")))[1])
+    return bool(column_numbers(*single_column(core_form(array, "string")))[1])
 
 
 def _first(array: Any) -> str | None:

@@ -12,6 +12,7 @@ from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
     codes_of,
     core_form,
+    in_one_piece,
     numpy_numbers,
     single_column,
     stored_as,
@@ -66,12 +67,8 @@ def values_in(array: Any) -> int:
     >>> values_in(pa.array([1.0, None, 2.5, 1.0])), values_in(pa.array(["a", "b", "NA"]))
     (2, 2)
     """
-    whole = array.combine_chunks() if hasattr(array, "num_chunks") else array
-    # Numbers have the same count of distinct values as their strings, so they are not converted.
-    if isinstance(whole, pyarrow().DoubleArray):
-        numbers = numbers_of(whole)
-        return len(np.unique(numbers[~np.isnan(numbers)]))
-    return len({word for word in words_of(array)[0].tolist() if word is not None})
+    values = in_one_piece(array).to_pylist()
+    return len({value for value in values if value == value} - {None, *MISSING_WORDS})
 
 
 def read_targets(array: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:
