@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.data.made_tables import features
 
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
@@ -142,6 +143,17 @@ def test_a_time_that_is_none(rows: int, tmp_path: Path) -> None:
     assert stream.schema.columns[0].kind == ("category" if rows == 1500 else "date")
     told = [f"line {rows - 98}: 'soon' in column day" in str(one.message) for one in said]
     assert any(told) == (rows > 1500)
+
+
+def test_a_word_that_begins_as_a_number_is_missing() -> None:
+    table = pa.table({"a": ["1", "9E", "3"], "y": [1.0, 2.0, 4.0]})
+    with (
+        pytest.warns(UserWarning, match="row 2: '9E' in column a"),
+        open_stream(table, columns=Columns(target="y", numeric=("a",))) as stream,
+    ):
+        (batch,) = stream
+    assert stream.schema is not None
+    assert "a is missing" in features(batch.rows, 1, stream.schema)
 
 
 def test_words_that_are_not_utf8_beside_times_are_skipped(tmp_path: Path) -> None:
