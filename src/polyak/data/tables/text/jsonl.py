@@ -15,7 +15,7 @@ import numpy as np
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
 from polyak.data.tables.arrow_types import MISSING_WORDS, is_list
-from polyak.data.tables.bad_values import not_utf8, short
+from polyak.data.tables.bad_values import is_utf8, short
 from polyak.data.tables.source import Parsed
 from polyak.data.tables.text.lines import OLD_LINE_ENDS, Lines, has_old_line_ends
 from polyak.optional_imports import pyarrow
@@ -91,7 +91,8 @@ class JsonFormat:
                 table = _parse_quickly(lines.text, schema)
             except pa.ArrowInvalid:
                 table = None
-            if table is not None and table.num_rows == len(numbers) and not _has_odd_text(table):
+            has_all = table is not None and table.num_rows == len(numbers)
+            if has_all and all(is_utf8(chunk) for column in table for chunk in column.chunks):
                 (batch,) = table.combine_chunks().to_batches() or [_empty(schema)]
                 return Parsed(batch, lines.where(numbers))
         return _parse_carefully(lines, schema)
@@ -224,10 +225,6 @@ def _word(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return label_text(value)
     return json.dumps(value)
-
-
-def _has_odd_text(table: Any) -> bool:
-    return any(len(not_utf8(chunk)) for column in table.columns for chunk in column.chunks)
 
 
 def _line_numbers(text: memoryview) -> Any:
