@@ -20,7 +20,7 @@ from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.text.csv import CsvFormat
-from polyak.data.tables.text.lines import Lines
+from polyak.data.tables.text.lines import Heading, Lines
 from polyak.model.schema import Schema
 
 FEW, MANY = 300, 1200
@@ -116,7 +116,8 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
         cells[random.integers(40), column] = cell
     text = end.join(",".join(row) for row in cells.tolist())
     for tail in ("", end):
-        lines = Lines(memoryview((text + tail).encode()), "a.csv", names, {}, 2)
+        whole = memoryview((text + tail).encode())
+        lines = Lines(whole, "a.csv", Heading(names, ","), {}, lambda: 2)
         types = dict.fromkeys(names, "number")
         found = CsvFormat("csv").parse(lines, types, []).table
         read = arrow_csv.ReadOptions(column_names=names)

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 
 from polyak._core import csv_columns
 from polyak.data.tables.text.csv import CsvFormat
-from polyak.data.tables.text.lines import Lines
+from polyak.data.tables.text.lines import Heading, Lines
 
 CELLS = (
     *("a", "", "two words", "NA", "none", '""', '"q"', '"a, b"', '"say ""so"""', '"two\nlines"'),
@@ -27,7 +27,7 @@ NAMES = ["a", "b", "c"]
 
 def ours(text: bytes) -> Any:
     """Read three columns of words as `polyak train` does."""
-    lines = Lines(memoryview(text), "a.csv", NAMES, {}, 2)
+    lines = Lines(memoryview(text), "a.csv", Heading(NAMES, ","), {}, lambda: 2)
     return CsvFormat("csv").parse(lines, dict.fromkeys(NAMES, "string"), [])
 
 
