@@ -156,27 +156,21 @@ def core_form(array: Any, kind: str) -> Any:
     An array that already has such a type is returned unchanged.
     """
     pa = pyarrow()
+    if is_core_form(array.type, kind):
+        return array
     if pa.types.is_null(array.type):
         # The null type has no value type, so choose one that the core reads.
         others = {"number": pa.float64(), "boolean": pa.bool_(), "clock": pa.time64("us")}
-        others |= {"bag": pa.list_(pa.string())}
-        array = array.cast(others.get(kind, pa.string()))
-    if kind in ("category", "text"):
-        array = _words(array)
-        if kind == "text":
-            import pyarrow.compute as pc
+        return array.cast(others.get(kind, pa.list_(pa.string()) if kind == "bag" else pa.string()))
+    if kind == "category":
+        return _words(array)
+    if kind == "text":
+        import pyarrow.compute as pc
 
-            if pa.types.is_dictionary(array.type):
-                array = _decoded(array)
-            array = pc.utf8_lower(array)
-        return array
+        return pc.utf8_lower(_decoded(_words(array)))
     if kind == "bag":
-        fits = (pa.list_(pa.string()), pa.list_(pa.large_string()))
-        return array if array.type in fits else array.cast(pa.list_(pa.large_string()))
-    if kind in ("date", "time") and is_core_form(array.type, "category"):
-        return array
-    if pa.types.is_dictionary(array.type):
-        array = _decoded(array)
+        return array.cast(pa.list_(pa.large_string()))
+    array = _decoded(array)
     if pa.types.is_duration(array.type):
         import pyarrow.compute as pc
 
@@ -184,9 +178,8 @@ def core_form(array: Any, kind: str) -> Any:
         return pc.divide(microseconds.cast(pa.float64(), safe=False), arrow_number(1e6))
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         return array.cast(pa.float64())
-    if is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
-        return array.cast(pa.large_string())
-    return array
+    is_other_text = is_text(array.type) and not is_core_form(array.type, "category")
+    return array.cast(pa.large_string()) if is_other_text else array
 
 
 @lru_cache(maxsize=1024)
@@ -194,17 +187,23 @@ def is_core_form(kind: Any, wanted: str) -> bool:
     """Whether `core_form` for ``wanted`` returns arrays of type ``kind`` unchanged."""
     pa = pyarrow()
     words = (pa.string(), pa.large_string())
+    is_coded = pa.types.is_dictionary(kind)
     if wanted == "category":
-        return kind in words or (pa.types.is_dictionary(kind) and kind.value_type in words)
+        return kind in words or (is_coded and kind.value_type in words)
     if wanted in ("date", "time"):
-        return is_core_form(kind, "category") or stored_as(kind) == wanted
+        is_time = stored_as(kind) == wanted and not is_coded
+        return is_time or is_core_form(kind, "category")
+    if wanted == "bag":
+        return kind in map(pa.list_, words)
     plain = kind in (pa.float64(), pa.float32(), pa.bool_()) or pa.types.is_integer(kind)
     return plain and wanted in ("number", "boolean")
 
 
 def _decoded(array: Any) -> Any:
-    """Decode a dictionary-encoded array to its plain values."""
+    """Return a dictionary-encoded array as its plain values; other arrays unchanged."""
     pa = pyarrow()
+    if not pa.types.is_dictionary(array.type):
+        return array
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
     # Cast before `take`, which does not support every string type.
@@ -214,19 +213,15 @@ def _decoded(array: Any) -> Any:
 
 
 def _words(array: Any) -> Any:
-    pa = pyarrow()
-    plain = (pa.string(), pa.large_string())
-    if array.type in plain:
+    """Return values of any type as strings."""
+    if is_core_form(array.type, "category"):
         return array
-    if pa.types.is_dictionary(array.type):
-        if array.type.value_type in plain:
-            return array
-        return _words(_decoded(array))
+    array = _decoded(array)
     if is_text(array.type):
-        return array.cast(pa.large_string())
+        return array.cast(pyarrow().large_string())
     if stored_as(array.type) == "number":
         return _numbers_as_words(array)
-    return array.cast(pa.string())
+    return array.cast(pyarrow().string())
 
 
 def _numbers_as_words(array: Any) -> Any:

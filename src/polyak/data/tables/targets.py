@@ -13,6 +13,7 @@ from polyak.data.tables.arrow_types import (
     codes_of,
     core_form,
     in_one_piece,
+    is_category,
     numpy_numbers,
     single_column,
     stored_as,
@@ -41,13 +42,9 @@ def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     >>> words_of(pa.array([1.0, None, 2.5]))
     (array(['1', None, '2.5'], dtype=object), array([ True, False,  True]))
     """
-    encoded = core_form(array, "category")
-    if not hasattr(encoded.type, "value_type"):
+    encoded = in_one_piece(core_form(array, "category"))
+    if not is_category(encoded.type):
         encoded = encoded.dictionary_encode()
-    if hasattr(encoded, "combine_chunks") and hasattr(encoded, "num_chunks"):
-        encoded = encoded.unify_dictionaries().combine_chunks()
-        if hasattr(encoded, "num_chunks"):
-            encoded = encoded.chunk(0)
     known: list[Any] = [
         None if word is None or word in MISSING_WORDS else word
         for word in encoded.dictionary.to_pylist()
