@@ -161,7 +161,8 @@ def core_form(array: Any, kind: str) -> Any:
     if pa.types.is_null(array.type):
         # The null type has no value type, so choose one that the core reads.
         others = {"number": pa.float64(), "boolean": pa.bool_(), "clock": pa.time64("us")}
-        return array.cast(others.get(kind, pa.list_(pa.string()) if kind == "bag" else pa.string()))
+        others |= {"date": pa.date32(), "time": pa.date32(), "bag": pa.list_(pa.string())}
+        return array.cast(others.get(kind, pa.string()))
     if kind == "category":
         return _words(array)
     if kind == "text":
@@ -191,8 +192,7 @@ def is_core_form(kind: Any, wanted: str) -> bool:
     if wanted == "category":
         return kind in words or (is_coded and kind.value_type in words)
     if wanted in ("date", "time"):
-        is_time = stored_as(kind) == wanted and not is_coded
-        return is_time or is_core_form(kind, "category")
+        return stored_as(kind) == wanted and not is_coded
     if wanted == "bag":
         return kind in map(pa.list_, words)
     plain = kind in (pa.float64(), pa.float32(), pa.bool_()) or pa.types.is_integer(kind)
@@ -237,14 +237,6 @@ def _numbers_as_words(array: Any) -> Any:
     whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), arrow_number(1e15)))
     integers = pc.if_else(whole, array, arrow_number(0.0)).cast(pa.int64(), safe=False)
     return pc.if_else(whole, integers.cast(pa.string()), array.cast(pa.string()))
-
-
-def single_column(array: Any) -> tuple[Any, Any]:
-    """Return the schema and array capsules (Arrow C interface) of a batch with this one column."""
-    pa = pyarrow()
-    batch = pa.RecordBatch.from_arrays([array], names=["column"])
-    schema, data = batch.__arrow_c_array__()
-    return schema, data
 
 
 def with_column(table: Any, place: int, name: str, column: Any) -> Any:

@@ -127,15 +127,12 @@ class PieceEncoder:
                 there = None
         schema, data = self._for_core(table, parsed).__arrow_c_array__()
         choice = None if there is None else there.view(np.uint8)
-        indptr, indices, values, too_large, no_dates = self._core.encode(schema, data, choice)
+        indptr, indices, values, too_large = self._core.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self._n_features)
         chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
         for row, number, text in too_large:
             name = self._schema.columns[number].name
             parsed.wrong.setdefault(row, f"{text.decode()!r} in column {name} is too large")
-        for row, number, text in no_dates:
-            value = text.decode(errors="replace")
-            parsed.odd.append((row, self._schema.columns[number].name, value))
         bad = bad_lines(parsed, self._options.skip_bad_lines)
         if parsed.wrong:
             left = np.isin(chosen, list(parsed.wrong), invert=True)
@@ -206,7 +203,8 @@ def _amounts(
     role: str, array: Any, where: RowNumbers, chosen: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the weights or exposures; raise `DataError` if one of the ``chosen`` rows has none."""
-    amounts = numbers_of(array)
+    is_text = stored_as(array.type) == "string"
+    amounts = np.full(len(array), np.nan) if is_text else numbers_of(array)
     right = np.isfinite(amounts) & (amounts > 0 if role == "exposure" else amounts >= 0)
     if right[chosen].all():
         return np.where(right, amounts, 1.0)

@@ -98,22 +98,20 @@ def _looks(sample: Any, shown: dict[str, list[str]], schema: Schema) -> list[Col
 
 def _values(array: Any, kind: str) -> tuple[str, float]:
     """Return the range or the number of distinct values, as text, and the share missing."""
-    pa = pyarrow()
+    is_a = pyarrow().types
     rows = max(len(array), 1)
     stored = stored_as(array.type)
     if stored is None or stored == "strings":
         return str(array.type), array.null_count / rows
-    if kind == "category" or stored == "string":
+    is_time = is_a.is_temporal(array.type) and not is_a.is_duration(array.type)
+    if kind == "category" or stored == "string" or is_time:
         words = [word for word in array.to_pylist() if word not in (None, *MISSING_WORDS)]
         missing = 1.0 - len(words) / rows
-        if kind in ("date", "time") and words:
-            return f"{_day(min(words))} to {_day(max(words))}", missing
-        return f"{len(set(words)):,} different", missing
-    if pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type):
-        import pyarrow.compute as pc
-
-        ends = pc.min_max(array).as_py()
-        return f"{ends['min']} to {ends['max']}", array.null_count / rows
+        if kind == "category" or not is_time or not words:
+            return f"{len(set(words)):,} different", missing
+        ends = str(min(words)), str(max(words))
+        first, last = (end.removesuffix(":00").removesuffix(" 00:00") for end in ends)
+        return f"{first} to {last}", missing
     numbers = numbers_of(array)
     known = numbers[~np.isnan(numbers)]
     missing = 1.0 - len(known) / rows
@@ -122,10 +120,6 @@ def _values(array: Any, kind: str) -> tuple[str, float]:
     if stored == "boolean":
         return f"{known.mean():.0%} true", missing
     return f"{known.min():.6g} to {known.max():.6g}", missing
-
-
-def _day(time: str) -> str:
-    return time.removesuffix(":00").removesuffix("00:00").rstrip("T ")
 
 
 def doubts(sample: Any, schema: Schema) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import column_numbers, written_dates, written_numbers
+from polyak._core import written_dates, written_numbers
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
@@ -25,7 +25,6 @@ from polyak.data.tables.arrow_types import (
     core_form,
     in_one_piece,
     is_category,
-    single_column,
     stored_as,
     with_column,
 )
@@ -33,7 +32,8 @@ from polyak.model.dialect import CLOCK, DATES, NUMBERS, PLAIN, TRUTHS, Dialect
 from polyak.optional_imports import pyarrow
 
 MISSING = list(MISSING_WORDS)
-STANDARD = {"number": PLAIN, "boolean": "true/false"}
+TIMES = {"date": "y/m/d", "time": "y/m/d", "clock": CLOCK}
+STANDARD = {"number": PLAIN, "boolean": "true/false", **TIMES}
 """The formats of text columns of these kinds unless the schema names another."""
 MANY_WORDS, NEARLY_ALL = 50, 0.9
 """A column of this number of distinct words, of which this share is in one format, is suspected to
@@ -181,7 +181,6 @@ def find_formats(
         if name != target and (format := _truth_format(array))
     }
     left = {n: array for n, array in words.items() if n not in found and _has_digits(array)}
-    left = {name: array for name, array in left.items() if not is_iso(array)}
     found |= _date_formats({n: a for n, a in left.items() if n != target}, dialect, source)
     left = {name: array for name, array in left.items() if name not in found}
     return found | _number_formats(left, dialect, source, text, numbers)
@@ -280,9 +279,12 @@ def with_values(table: Any, formats: dict[str, str], text: PlainText | None = No
     """Return ``table``, rows of the sample of ``text``, with the columns of ``formats`` parsed."""
     for name, format in formats.items():
         place = table.schema.get_field_index(name)
+        if place < 0:
+            continue
         column = table.column(place)
         if stored_as(column.type) != "string":
-            assert text is not None
+            if text is None:
+                continue
             column = text.words([name]).column(name).slice(0, table.num_rows)
         values = parse_words(in_one_piece(column), format)[0]
         table = with_column(table, place, name, values)
@@ -347,11 +349,6 @@ def loses_digits(words: Any) -> bool:
         if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
             return True
     return False
-
-
-def is_iso(array: Any) -> bool:
-    """Whether all strings are dates or times in ISO format, or missing."""
-    return bool(column_numbers(*single_column(core_form(array, "string")))[1])
 
 
 def _first(array: Any) -> str | None:

@@ -15,7 +15,6 @@ from polyak.data.tables.arrow_types import (
     in_one_piece,
     is_category,
     numpy_numbers,
-    single_column,
     stored_as,
 )
 from polyak.model.schema import Target
@@ -27,7 +26,7 @@ def numbers_of(array: Any) -> NDArray[np.float64]:
     # Most columns are of this type already and need no conversion by the core.
     if isinstance(array, pyarrow().DoubleArray):
         return numpy_numbers(array, np.nan)
-    numbers: NDArray[np.float64] = column_numbers(*single_column(core_form(array, "number")))[0]
+    numbers: NDArray[np.float64] = column_numbers(*core_form(array, "number").__arrow_c_array__())
     return numbers
 
 
