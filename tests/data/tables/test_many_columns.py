@@ -117,7 +117,7 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
     text = end.join(",".join(row) for row in cells.tolist())
     for tail in ("", end):
         whole = memoryview((text + tail).encode())
-        lines = Lines(whole, "a.csv", Heading(names, ","), {}, lambda: 2)
+        lines = Lines(whole, "a.csv", Heading(names, ","), {}, 2)
         types = dict.fromkeys(names, "number")
         found = CsvFormat("csv").parse(lines, types, []).table
         read = arrow_csv.ReadOptions(column_names=names)
@@ -128,18 +128,6 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
             ours, theirs = found.column(name), wanted.column(name)
             assert ours.null_count == theirs.null_count, name
             assert ours.to_pylist() == theirs.to_pylist(), name
-
-
-def test_rows_left_out_are_left_out_of_every_column(tmp_path: Path) -> None:
-    path = tmp_path / "bad.csv"
-    good = [f"{i}.5,{i},{'up' if i % 2 else 'down'}" for i in range(1500)]
-    bad = {1100: "1,1,up,2", 1200: "1,2", 1300: "1,2,\xff"}
-    lines = [bad.get(number, line) for number, line in enumerate(good)]
-    path.write_bytes(("\n".join(["a,b,y", *lines]) + "\n").encode("latin-1"))
-    with open_stream(path, target="y", skip_bad_lines=True) as stream:
-        rows = sum(len(batch) for batch in stream)
-    assert rows == 1497
-    assert [line.line for line in stream.first_bad_lines] == [1102, 1202, 1302]
 
 
 def test_a_value_too_large_leaves_the_other_rows_as_they_are() -> None:

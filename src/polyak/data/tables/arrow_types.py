@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import column_numbers
 from polyak.optional_imports import pyarrow
 
 MISSING_WORDS = ("", "?", "-", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "#N/A")
@@ -111,28 +112,17 @@ def arrow_number(value: float) -> Any:
     return arrow_numbers(np.array([value]))[0]
 
 
-def numpy_numbers(array: Any, missing: float) -> NDArray[Any]:
-    """Convert an Arrow array of a 64-bit numeric type to NumPy, with ``missing`` for nulls.
+def codes_of(encoded: Any, missing: int) -> NDArray[np.int64]:
+    """Return the indices of a dictionary-encoded array, with ``missing`` for nulls.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> numpy_numbers(pa.array([5, None, 7, 8])[1:], -1)
-    array([-1,  7,  8])
+    >>> codes_of(pa.array(["a", None, "b"]).dictionary_encode(), -1)
+    array([ 0, -1,  1])
     """
-    there, held = array.buffers()
-    span = slice(array.offset, array.offset + len(array))
-    kind = np.dtype(array.type.to_pandas_dtype())
-    numbers: NDArray[Any] = np.frombuffer(held or b"", kind)[span]
-    if there is None:
-        return numbers
-    bits = np.unpackbits(np.frombuffer(there, np.uint8), bitorder="little")[span]
-    return np.where(bits == 1, numbers, kind.type(missing))
-
-
-def codes_of(encoded: Any, missing: int) -> NDArray[np.int64]:
-    """Return the indices of a dictionary-encoded array, with ``missing`` for nulls."""
-    return numpy_numbers(encoded.indices.cast(pyarrow().int64()), missing)
+    codes = column_numbers(*encoded.indices.__arrow_c_array__())
+    return np.where(np.isnan(codes), missing, codes).astype(np.int64)
 
 
 def arrow_words(words: Sequence[str]) -> Any:

@@ -14,20 +14,14 @@ from polyak.data.tables.arrow_types import (
     core_form,
     in_one_piece,
     is_category,
-    numpy_numbers,
     stored_as,
 )
 from polyak.model.schema import Target
-from polyak.optional_imports import pyarrow
 
 
 def numbers_of(array: Any) -> NDArray[np.float64]:
     """Read a column as numbers, with NaN for nulls; dates and times in days."""
-    # Most columns are of this type already and need no conversion by the core.
-    if isinstance(array, pyarrow().DoubleArray):
-        return numpy_numbers(array, np.nan)
-    numbers: NDArray[np.float64] = column_numbers(*core_form(array, "number").__arrow_c_array__())
-    return numbers
+    return column_numbers(*core_form(array, "number").__arrow_c_array__())
 
 
 def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -40,7 +40,7 @@ class JsonFormat:
 
     def header(self, text: memoryview, file: str) -> Heading:
         """Return an empty header; a byte order mark is before its end."""
-        return Heading(end=len(BYTE_ORDER_MARK) if text[:3] == BYTE_ORDER_MARK else 0)
+        return Heading([], end=len(BYTE_ORDER_MARK) if text[:3] == BYTE_ORDER_MARK else 0)
 
     def __init__(self) -> None:
         self._types: dict[str, Any] = {}

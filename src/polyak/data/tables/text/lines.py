@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from polyak.data.tables.source import RowNumbers
 class Heading(NamedTuple):
     """The header of a file: column names, delimiter, the offset of its end, and its lines."""
 
-    names: Sequence[str] = ()
+    names: list[str]
     delimiter: str = ""
     end: int = 0
     lines: int = 0
@@ -33,15 +33,15 @@ class Lines(NamedTuple):
     heading : Heading
     keys : dict
         The values of the partition columns of the file's path.
-    first : function
-        Returns the number of the first line in its file.
+    first : int, or function
+        The number of the first line in its file, or a function that computes it on demand.
     """
 
     text: memoryview
     file: str
     heading: Heading
     keys: dict[str, Any]
-    first: Callable[[], int]
+    first: int | Callable[[], int]
 
     def where(self, lines: NDArray[np.int64]) -> RowNumbers:
         """Return the numbers of rows that begin at ``lines``, counted from the first line."""
@@ -49,7 +49,8 @@ class Lines(NamedTuple):
 
     def bad(self, line: int, text: bytes, reason: str) -> BadLine:
         """Return a bad line, numbered from the first."""
-        return BadLine(self.file, self.first() + line, short(text.decode(errors="replace")), reason)
+        file, number, _ = RowNumbers(self.file, "line", self.first)(line)
+        return BadLine(file, number, short(text.decode(errors="replace")), reason)
 
     def with_keys(self, batch: Any) -> Any:
         """Return ``batch`` with the partition columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -105,7 +105,7 @@ class TextSource:
                 ends = self._text.ends("")
                 ends.begin_file(text)
                 text = text[: ends.last(text[:SAMPLE_BYTES])[0] or len(text)]
-            texts.append(self._lines(Block(text, file, len(text), 1 + count_newlines(text), 0)))
+            texts.append(self._lines(mine[0]._replace(text=text, end=len(text)), 1))
         if isinstance(self._text, CsvFormat):
             self.plain_text = PlainText(texts[0].heading.delimiter, self._text.sample_words)
         bad: list[BadLine] = []
@@ -140,10 +140,10 @@ class TextSource:
         else:
             blocks = blocks_from(at.file, at.offset, *begun, self.name)
         for block in blocks:
-            lines = self._lines(block)
+            lines = self._lines(block, at.line if block.file == at.file else 1)
             self._watch_fields(lines)
-            place = Place(block.file, block.end, block.next_line)
-            yield Piece(lines, place._asdict(), block.bytes_read)
+            at = Place(block.file, block.end, block.next_line)
+            yield Piece(lines, at._asdict(), block.bytes_read)
 
     def _watch_fields(self, lines: Lines) -> None:
         """Warn, once, if the last line of a block has a field that the sample does not have."""
@@ -220,8 +220,12 @@ class TextSource:
 
     def _lines_of(self, every: LinePieces, piece: LinePiece) -> Lines:
         text = memoryview(every.text([piece]))
-        heading = self._heading(piece.file)
-        return self._in_file(piece.file, text, heading, lambda: every.lines_before(piece) + 1)
+        name, heading = self._files[piece.file].name, self._heading(piece.file)
+
+        def first() -> int:
+            return every.lines_before(piece) + 1
+
+        return Lines(text, name, heading, self._keys[piece.file], first)
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""
@@ -254,27 +258,19 @@ class TextSource:
             translation=self._translation,
         )
 
-    def _lines(self, block: Block) -> Lines:
-        """Return the lines of a block, without the header of the file."""
+    def _lines(self, block: Block, line: int) -> Lines:
+        """Return the lines of a block that begins at ``line``, without the header of the file."""
         text, is_first = block.text, block.end == len(block.text)
         heading = self._heading(block.file, block if is_first else None)
-        text = text[heading.end :] if is_first else text
-
-        def first() -> int:
-            return block.next_line - count_newlines(text)
-
-        return self._in_file(block.file, text, heading, first)
-
-    def _in_file(
-        self, file: int, text: memoryview, heading: Heading, first: Callable[[], int]
-    ) -> Lines:
-        return Lines(text, self._files[file].name, heading, self._keys[file], first)
+        if is_first:
+            text, line = text[heading.end :], line + heading.lines
+        return Lines(text, self._files[block.file].name, heading, self._keys[block.file], line)
 
     def _heading(self, file: int, first: Block | None = None) -> Heading:
         """Return the header of a file, from its ``first`` block if that was read already."""
         if file not in self._headings:
             first = first or next(self._read([self._files[file]], SAMPLE_BYTES >> 4), None)
-            self._headings[file] = Heading()
+            self._headings[file] = Heading([])
             if first is not None:
                 self._headings[file] = self._text.header(first.text, self._files[file].name)
         return self._headings[file]
