@@ -156,16 +156,6 @@ def test_a_word_that_begins_as_a_number_is_missing() -> None:
     assert "a is missing" in features(batch.rows, 1, stream.schema)
 
 
-def test_words_that_are_not_utf8_beside_times_are_skipped(tmp_path: Path) -> None:
-    rows = [f"2024-01-{i % 28 + 1:02},w{i % 3},{i % 5}" for i in range(50)]
-    path = tmp_path / "t.csv"
-    path.write_bytes(
-        "\n".join(["day,c,y", *rows[:20], "2024-01-01,\xff,1", *rows[20:], ""]).encode("latin-1")
-    )
-    stream = read(path, skip_bad_lines=True)
-    assert (stream.rows_read, stream.bad_lines) == (50, 1)
-
-
 def test_a_parquet_file_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": range(1000), "y": range(1000)}), path)

@@ -79,14 +79,6 @@ def test_quoted_fields_may_hold_anything(block_bytes: int, tmp_path: Path) -> No
     assert targets.tolist() == list(range(60))
 
 
-def test_semicolons_and_byte_order_marks(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes("\ufeffa;y\r\n1.5;2\r\n2.5;3\r\n".encode())
-    _, targets, schema = read_all(path, target="y")
-    assert [column.name for column in schema.columns] == ["a"]
-    assert targets.tolist() == [2.0, 3.0]
-
-
 def test_columns_that_are_not_used_are_not_read(tmp_path: Path) -> None:
     table = flights(2000)
     path = write(table, tmp_path / "t.parquet")
