@@ -146,6 +146,7 @@ def calibrated(
     outputs: int,
     classes: NDArray[Any] | None,
     n_features: int | None,
+    features: int | None,
     may_drift: bool,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
@@ -174,6 +175,7 @@ def calibrated(
         one_vs_rest=several,
         classifies=loss.classifies,
         n_features=n_features,
+        features=features,
         width=int(row_widths(rows).max(initial=0)),
         dtype=dtype,
         centre=_centre(usual, dtype, recipe),
@@ -184,7 +186,7 @@ def calibrated(
         rows=usual,
         shifted=shifted,
         outputs=problem.outputs,
-        n_features=n_features,
+        features=features,
         may_drift=may_drift,
         path=_path(recipe, loss, sample, classes),
         unit=_score_unit(loss, targets),

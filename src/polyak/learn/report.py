@@ -134,8 +134,7 @@ def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None
 
 def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     running, problem = set(race.running), race.problem
-    averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-    together = problem.one_vs_rest and averaged.takes_softmax
+    together = problem.one_vs_rest and recipe.takes_softmax
     curves = race.history.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(

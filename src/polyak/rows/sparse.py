@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak._core import CheckedRows
 from polyak.errors import DataError
+from polyak.rows.labels import distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +195,24 @@ def row_widths(rows: Rows) -> NDArray[np.int64]:
         stored = rows.indices[: rows.indptr[-1]]
         widths[filled] = np.maximum.reduceat(stored, rows.indptr[filled]).astype(np.int64) + 1
     return widths
+
+
+def features_of(rows: Rows) -> int:
+    """Return the number of different features that rows have; of dense rows that of the columns.
+
+    Examples
+    --------
+    >>> features_of(SparseRows(np.array([0, 2, 3]), np.array([7, 2, 7]), np.ones(3), 100))
+    2
+    """
+    if not isinstance(rows, SparseRows):
+        return int(rows.shape[1])
+    features = rows.entries()[0]
+    if rows.n_features > 4 * len(features):  # sorting is faster than counting
+        return len(distinct(features))
+    there = np.zeros(rows.n_features, dtype=bool)
+    there[features] = True
+    return int(np.count_nonzero(there))
 
 
 def bytes_of(rows: Rows) -> int:

@@ -27,7 +27,7 @@ from polyak.model.training_report import CheckReport
 from polyak.rows.batch import Batch, join_batches
 from polyak.rows.label_sets import are_sets, labels_in
 from polyak.rows.label_text import label_text
-from polyak.rows.sparse import SparseRows, as_rows, take_rows
+from polyak.rows.sparse import SparseRows, as_rows, features_of, take_rows
 from polyak.training.bad_rows import name_row, naming_far_features
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
@@ -139,7 +139,11 @@ def learn_loaded(
     data, stream = loaded.data, loaded.stream
     rng = np.random.RandomState(job.recipe.seed)
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
-    learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
+    learner = Learner(
+        recipe,
+        n_features=None if loaded.plain else job.reading.n_features,
+        features=features_of(as_rows(data.rows)),
+    )
     learner.classes = _classes(job, loaded, learner)
     progress = Progress(
         learner,

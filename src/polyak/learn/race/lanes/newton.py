@@ -123,7 +123,7 @@ class NewtonRacer(Lane):
     @property
     def may_leave(self) -> bool:
         """Whether rows might come that have too many features for it."""
-        most = self.problem.n_features
+        most = self.problem.features
         return most is None or most > self.newton.widest
 
     @property
@@ -292,9 +292,9 @@ class NewtonRacer(Lane):
         page, arrays = self.newton.state()
         candidates, together = self.candidates, self.softmax
         if new.mirrors:
-            features = len(arrays["weights"]) - int(new.recipe.fit_intercept)
-            known = new.problem.n_features
-            together = new.recipe.learns_together(features, new.problem.outputs, known)
+            seen = len(arrays["weights"]) - int(new.recipe.fit_intercept)
+            outputs, features = new.problem.outputs, new.problem.features
+            together = new.recipe.learns_together(seen, outputs, features)
             candidates = [replace(one, softmax=together) for one in candidates]
             arrays = mirrored_arrays(arrays, new.share, together=together)
         arrays = with_output(arrays, page["clock"], new, together=together)

@@ -38,7 +38,9 @@ class Problem:
         Targets are class numbers, and each class has a model of its own.
     classifies : bool
     n_features : int or None
-        The largest number of features there can be, if that is known.
+        Features are numbered below this, if it is known.
+    features : int or None
+        The number of different features there can be, if that is known.
     width : int
         The number of features of the first rows.
     dtype : numpy dtype
@@ -53,6 +55,7 @@ class Problem:
     one_vs_rest: bool
     classifies: bool
     n_features: int | None
+    features: int | None
     width: int
     dtype: Any
     centre: Centre = NOTHING
