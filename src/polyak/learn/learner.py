@@ -94,6 +94,7 @@ class Learner:
         self.watch = watch
         self.race: Race | None = None
         self.classes_may_join = False  # as long as they are not given
+        self.at_hand = False  # all rows are in memory, and `compare` follows
         self._first = FirstRows()
         self.threads: int | None = None  # that learn; None for the number of processors
         self.lock = Lock()
@@ -377,6 +378,7 @@ class Learner:
             n_features=self.n_features,
             features=self._most_features,
             may_drift=self.watch is not None,
+            at_hand=self.at_hand,
         )
         race.threads = self.threads
         unit, may_join = calibration.weight_unit, self.classes is None

@@ -92,6 +92,7 @@ def learn_in_memory(
         if new and passes == 1:
             learner.compare(*data)
         return learner, passes
+    learner.at_hand = new and passes == 1 and learner.recipe.for_inference
     for number in range(passes):
         order = present
         if shuffle:  # of the rows that are there: the others must leave no trace
@@ -99,7 +100,7 @@ def learn_in_memory(
         learn(learner, order, number)
         if number == 0:
             finish(learner)
-    if new and passes == 1 and learner.recipe.for_inference:
+    if learner.at_hand:
         learner.compare(*data)
     return learner, passes
 

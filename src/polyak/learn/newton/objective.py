@@ -37,6 +37,9 @@ class Objective:
     fit_intercept : bool
     intervals : bool
         Keep what standard errors at the smallest penalty need: another matrix.
+    at_hand : bool
+        All rows are in memory, so that matrix is computed in the end, see
+        `polyak.learn.newton.converging`.
     softmax : bool
         Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
         odds of each class against the rest, which a softmax of the models' own gives.
@@ -52,6 +55,7 @@ class Objective:
     one_vs_rest: bool = False
     fit_intercept: bool = True
     intervals: bool = False
+    at_hand: bool = False
     softmax: bool = False
     together: bool = False
     sparsity: Sparsity | None = None
@@ -103,7 +107,7 @@ class Objective:
             len(self.penalties),
             self.outputs - int(self.softmax),
             exact=self.exact,
-            intervals=self.intervals,
+            intervals=self.intervals and not self.at_hand,
             together=self.softmax,
         )
 

@@ -633,6 +633,7 @@ class Race:
             if not lane.converge(rows, targets, weights):
                 has_optimum = False
                 warnings.warn(NO_OPTIMUM, stacklevel=2)
+        self.drop_lanes_that_left()
         return has_optimum
 
     def sums(self) -> Floats:

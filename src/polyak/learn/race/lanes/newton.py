@@ -78,6 +78,7 @@ class NewtonRacer(Lane):
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
+            at_hand=problem.at_hand,
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
@@ -323,11 +324,9 @@ class NewtonRacer(Lane):
 
     def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
         """Return the weights at the smallest penalty and their covariance, for intervals."""
-        if not self.recipe.intervals:
-            return None
         with np.errstate(all="ignore"):
             found = self.newton.sandwich()
-        return found, self.newton.drift(found)
+        return None if found is None else (found, self.newton.drift(found))
 
     def average_start(self, place: int) -> Floats:
         """Return NaN: nothing is averaged."""

@@ -49,6 +49,8 @@ class Problem:
         The shift of the rows that averaged SGD learns from.
     begin_at : array or None
         The intercepts to begin with, one per output, if not with zero.
+    at_hand : bool
+        All rows are in memory, and `Lane.converge` follows when each was learned once.
     """
 
     outputs: int
@@ -60,6 +62,7 @@ class Problem:
     dtype: Any
     centre: Centre = NOTHING
     begin_at: Floats | None = None
+    at_hand: bool = False
 
     @property
     def has_labels(self) -> bool:
