@@ -47,14 +47,19 @@ def join_batches(batches: list[Batch]) -> Batch | None:
     """Concatenate batches with targets; None for an empty list."""
     if not batches:
         return None
-    weights = None
-    if any(batch.weights is not None for batch in batches):
-        weights = np.concatenate(
-            [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
-        )
-    rows: list[Rows] = [batch.rows for batch in batches]
     targets = [batch.targets for batch in batches if batch.targets is not None]
-    return Batch(join_rows(rows), np.concatenate(targets), weights)
+    weights = join_weights([batch.weights for batch in batches], targets)
+    return Batch(join_rows([batch.rows for batch in batches]), np.concatenate(targets), weights)
+
+
+def join_weights(
+    weights: list[NDArray[Any] | None], targets: list[NDArray[Any]]
+) -> NDArray[Any] | None:
+    """Concatenate the weights of rows with these targets; None if none of them has any."""
+    if all(one is None for one in weights):
+        return None
+    pairs = zip(weights, targets, strict=True)
+    return np.concatenate([np.ones(len(own)) if one is None else one for one, own in pairs])
 
 
 def interleaved(batches: list[Batch]) -> Batch | None:

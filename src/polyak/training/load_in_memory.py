@@ -7,7 +7,7 @@ The order of their rows, by time, place or class, then does not matter: see
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,10 @@ from polyak.model.checking import Check
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
-from polyak.rows.batch import Batch, join_batches
+from polyak.rows.batch import Batch, join_weights
 from polyak.rows.label_sets import are_sets, labels_in
 from polyak.rows.label_text import label_text
-from polyak.rows.sparse import SparseRows, as_rows, features_of, take_rows
+from polyak.rows.sparse import Rows, SparseRows, as_rows, features_of, join_rows, take_rows
 from polyak.training.bad_rows import name_row, naming_far_features
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
@@ -95,21 +95,28 @@ def _open(job: Job) -> Stream:
 
 
 def _read(job: Job, stream: Stream) -> LoadedRows | None:
-    batches: list[Batch] = []
+    targets: list[NDArray[Any]] = []
+    weights: list[NDArray[Any] | None] = []
     memory_left = job.memory
-    with stream:
+
+    def parts() -> Iterator[Rows]:
+        nonlocal memory_left
         for batch in stream:
             if batch.targets is None:
                 raise DataError("the source has no targets to learn")
-            batches.append(Batch(batch.rows, batch.targets, batch.weights))
             memory_left -= _bytes(batch)
             if memory_left < 0:
-                return None
+                return
+            targets.append(batch.targets)
+            weights.append(batch.weights)
+            yield batch.rows
+
+    with stream:
+        rows = join_rows(parts())
+        if memory_left < 0:
+            return None
         known = _known(job, stream)
-    whole = join_batches(batches)
-    assert whole is not None
-    assert whole.targets is not None
-    data = Data(whole.rows, whole.targets, whole.weights)
+    data = Data(rows, np.concatenate(targets), join_weights(weights, targets))
     return LoadedRows(data, stream, known)
 
 
