@@ -18,6 +18,7 @@ from polyak.data.find import names_files, read_once_only
 from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
+from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.checking import Check
@@ -116,6 +117,7 @@ def _read(job: Job, stream: Stream) -> LoadedRows | None:
         if memory_left < 0:
             return None
         known = _known(job, stream)
+    release_memory()
     data = Data(rows, np.concatenate(targets), join_weights(weights, targets))
     return LoadedRows(data, stream, known)
 
