@@ -14,7 +14,7 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.data.options import Columns, ReadOptions
 from polyak.errors import DataError
 from polyak.learn.recipes import Recipe
-from polyak.training import load_in_memory
+from polyak.training import in_memory, load_in_memory
 from polyak.training.job import Job
 from polyak.training.loop import train
 
@@ -161,3 +161,17 @@ def test_intervals_of_a_table_with_few_features_need_no_replicas(tmp_path):
     assert model.sandwich is not None
     assert model.n_features > 1000  # hashed
     assert {one.method for one in model.report.candidates} == {"newton", "constant"}
+
+
+def test_the_time_of_all_folds_counts(monkeypatch, tmp_path):
+    clock = [0.0]
+
+    def folds(*given):
+        clock[0] += 100.0
+        return 1
+
+    monkeypatch.setattr(load_in_memory.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(in_memory, "_passes_by_folds", folds)
+    monkeypatch.setattr(in_memory, "_is_at_its_optimum", lambda learner: False)
+    table("diabetes").to_csv(tmp_path / "t.csv", index=False)
+    assert train(job(tmp_path / "t.csv", "huber")).progress.seconds == 100.0
