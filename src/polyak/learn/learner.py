@@ -195,16 +195,16 @@ class Learner:
         self.race.compare(rows, encoded, in_units(weights, len(rows), self.calibration.weight_unit))
 
     @reads
-    def model(self) -> LinearModel:
-        """Return the model as it stands now; learning may go on afterwards."""
+    def model(self, *, report: bool = True) -> LinearModel:
+        """Return the model as it stands now, with its report; learning may go on afterwards."""
         if self.race is None:
             if not len(self._first):
                 raise DataError("there are no rows to learn from")
             provisional = copy.deepcopy(self)
             provisional.finish()
-            return provisional.model()
+            return provisional.model(report=report)
         found = self.recipe_found
-        return model_of(self.race, found, self.classes, self.calibration)
+        return model_of(self.race, found, self.classes, self.calibration, report=report)
 
     @reads
     def report(self) -> TrainingReport:

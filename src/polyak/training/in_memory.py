@@ -215,7 +215,7 @@ def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
 
 def _loss(learner: Learner, data: Data, held: Order) -> float:
     """Return the loss of rows that were held back."""
-    evaluation = Evaluation(learner.model())
+    evaluation = Evaluation(learner.model(report=False))
     weights = None if data.weights is None else data.weights[held]
     evaluation.add(take_rows(as_rows(data.rows), held), data.targets[held], weights)
     return evaluation.report()["loss"]

@@ -184,6 +184,7 @@ def learn_loaded(
     except RowError as error:
         raise DataError(_named(job, error, stream)) from error
     progress.learner, progress.rows = learner, rows
+    progress.seconds = time.monotonic() - began
     model = finished(learner, replace(loaded.known, passes=made))
     return Outcome(_completed(model, job, loaded, check), progress)
 
@@ -268,7 +269,7 @@ class ProgressiveCheck:
         return None if self._check is None else self._check.report()
 
     def _compare(self, learner: Learner, part: Order) -> None:
-        model = learner.model()
+        model = learner.model(report=False)
         if self._check is None:
             self._check = Check(model)
         self._check.use(model)

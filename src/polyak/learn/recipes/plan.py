@@ -296,11 +296,12 @@ def _adaptive(recipe: Recipe, rows: Rows) -> list[Candidate]:
     if recipe.recipe != "auto" or recipe.intervals or recipe.sets(OF_AVERAGING) or not classifies:
         return []
     length = squared_length_by(mean_squares(rows), 0.0, fit_intercept=recipe.fit_intercept)
+    M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
     alpha, found = LIGHT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha), []
     for p, eta in POWERS_AND_RATES:
         gamma0 = eta * length ** (p - 1.0)
         rate = Polynomial(gamma0, 1.0 / gamma0, p)
-        found.append(_last_iterate(recipe, rows, alpha, rate, p, adagrad=LEAST * length))
+        found.append(_last_iterate(M, alpha, rate, p, adagrad=LEAST * length))
     return found
 
 
@@ -314,7 +315,8 @@ def _moving(recipe: Recipe, sample: Sample, p: float) -> list[Candidate]:
     length = squared_length_by(mean_squares(sample.shifted), p, fit_intercept=recipe.fit_intercept)
     unit = loss.typical_curvature * length
     rates = [Polynomial(gamma0=g / unit, a=0.0, c=loss.power) for g in CONSTANT_RATES]
-    return [_last_iterate(recipe, sample.shifted, LIGHT_ALPHA, rate, p) for rate in rates]
+    M = largest_squared_length(sample.shifted, fit_intercept=recipe.fit_intercept)
+    return [_last_iterate(M, LIGHT_ALPHA, rate, p) for rate in rates]
 
 
 def _proximal(recipe: Recipe, sample: Sample) -> list[Candidate]:
@@ -332,16 +334,16 @@ def _proximal(recipe: Recipe, sample: Sample) -> list[Candidate]:
     else:  # those in the middle are the likeliest, and rather small than large
         middle = (len(path) - 1) * 0.65
         alphas = sorted(path, key=lambda alpha: abs(path.index(alpha) - middle)) or LIGHT
+    M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
     return [
-        _last_iterate(recipe, rows, alpha, rate, 0.5, step="proximal")
+        _last_iterate(M, alpha, rate, 0.5, step="proximal")
         for rate in (Polynomial(unit * r / size**0.5, FIRST_HOLD * unit, 0.5) for r in RATES)
         for alpha in alphas
     ]
 
 
 def _last_iterate(
-    recipe: Recipe,
-    rows: Rows,
+    M: float,
     alpha: float,
     schedule: Polynomial,
     precondition: float,
@@ -349,7 +351,7 @@ def _last_iterate(
     step: Step = "implicit",
     adagrad: float | None = None,
 ) -> Candidate:
-    """Return a candidate whose model is the last iterate."""
+    """Return a candidate whose model is the last iterate; ``M`` is the largest squared length."""
     return Candidate(
         alpha=alpha,
         schedule=schedule,
@@ -357,6 +359,6 @@ def _last_iterate(
         step=step,
         precondition=precondition,
         capped=True,
-        largest_squared_length=largest_squared_length(rows, fit_intercept=recipe.fit_intercept),
+        largest_squared_length=M,
         adagrad=adagrad,
     )
