@@ -90,6 +90,11 @@ class Objective:
         """Whether the weights themselves are asked for: with intervals, or without a penalty."""
         return self.intervals or (self.sparsity is None and self.penalties.min() <= UNPENALISED)
 
+    @property
+    def is_unpenalised(self) -> bool:
+        """Whether there is no other penalty than the smallest, which makes equations definite."""
+        return self.sparsity is None and bool(self.penalties.max() <= UNPENALISED)
+
     def signs(self, targets: NDArray[Any]) -> Floats:
         """Return targets with a column per output: -1 and +1 for the classes of class numbers."""
         if self.one_vs_rest:

@@ -22,7 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
+from polyak.learn.newton.cadence import (
+    BLOCK,
+    FEATURES_PER_ROW,
+    GROWTH,
+    GROWTH_OF_SPARSE,
+    LONG_BLOCK,
+    Cadence,
+)
 from polyak.learn.newton.converging import AllRows, converged, has_no_optimum
 from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
@@ -101,7 +108,8 @@ class NewtonSolver:
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         ridge, intervals, together = objective.is_ridge, objective.intervals, objective.softmax
         first_block = BLOCK if objective.exact or ridge else LONG_BLOCK
-        self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block)
+        per_row = 1 if objective.is_unpenalised else FEATURES_PER_ROW
+        self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block, per_row)
         self._scorer = Scorer(objective)
         own = (objective.loss, objective.outputs)
         most = most_features(*own, intervals=intervals, together=together)
