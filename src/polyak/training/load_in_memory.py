@@ -98,7 +98,7 @@ def _open(job: Job) -> Stream:
 def _read(job: Job, stream: Stream) -> LoadedRows | None:
     targets: list[NDArray[Any]] = []
     weights: list[NDArray[Any] | None] = []
-    memory_left = job.memory
+    memory_left, counts = job.memory, not get_loss(job.recipe.loss).classifies
 
     def parts() -> Iterator[Rows]:
         nonlocal memory_left
@@ -108,7 +108,8 @@ def _read(job: Job, stream: Stream) -> LoadedRows | None:
             memory_left -= _bytes(batch)
             if memory_left < 0:
                 return
-            targets.append(batch.targets)
+            numbers = counts and batch.targets.dtype.kind in "iu"  # learned as floats, held once
+            targets.append(batch.targets.astype(np.float64) if numbers else batch.targets)
             weights.append(batch.weights)
             yield batch.rows
 

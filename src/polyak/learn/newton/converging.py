@@ -16,13 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.learn.newton.block.algebra import (
-    GRAM_ELEMENTS,
-    GRAM_ROWS,
-    definite,
-    gram,
-    inverse_of,
-)
+from polyak.learn.newton.block.algebra import GRAM_ROWS, definite, gram, inverse_of
 from polyak.learn.newton.block.curvature import Block, Look
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Ridge
@@ -37,6 +31,9 @@ from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
+PART = 1 << 18
+"""The numbers that a part has in standard units: 2 MiB. With half of that the steps to the optimum
+of 678,013 x 47 rows take 1.5 s of processor time instead of 1.4."""
 TOLERANCE = 1e-10
 """The promised decrease, as a share of the mean loss, at which steps end. Newton's converge by
 squares: the last one leaves far less undone."""
@@ -77,7 +74,7 @@ class AllRows:
     def sums(self, function: Callable[[Block, slice], tuple[Floats, ...]]) -> list[Floats]:
         """Return the sums over all parts of what a function of a part and its place returns."""
         columns, together = self.learned.columns, self.learned.known.together
-        step = max(GRAM_ELEMENTS // max(columns, 1), GRAM_ROWS)
+        step = max(PART // max(columns, 1), GRAM_ROWS)
 
         def half(ends: tuple[int, int]) -> list[Floats]:
             total: list[Floats] = []

@@ -34,7 +34,7 @@ from polyak.rows.sparse import Rows
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 1 << 14
-MOST_LIMITS = 1 << 17
+MOST_LIMITS = 1 << 16
 """The number of rows whose limits are held at a time, so that memory stays bounded."""
 
 
