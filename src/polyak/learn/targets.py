@@ -177,8 +177,11 @@ def in_units(weights: Floats | None, rows: int, unit: float) -> Floats | None:
     if unit == 1.0:
         return weights
     relative = np.ones(rows) if weights is None else weights
+    scaled = relative / unit
     # Even the heaviest row may be counted and squared without overflow.
-    return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
+    np.clip(scaled, 2.0**-200, 2.0**200, out=scaled)
+    np.copyto(scaled, relative, where=~(relative > 0))
+    return scaled
 
 
 def _are_numbers(labels: NDArray[Any]) -> bool:

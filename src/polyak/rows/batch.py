@@ -66,14 +66,19 @@ def join_batches(batches: list[Batch]) -> Batch | None:
     """Concatenate batches, with their targets and weights; None for an empty list."""
     if not batches:
         return None
-    weights = None
-    if any(batch.weights is not None for batch in batches):
-        weights = np.concatenate(
-            [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
-        )
     targets = [batch.targets for batch in batches if batch.targets is not None]
+    lengths = [len(batch) for batch in batches]
+    weights = join_weights([batch.weights for batch in batches], lengths)
     rows = join_rows([batch.rows for batch in batches])
     return Batch(rows, np.concatenate(targets) if targets else None, weights)
+
+
+def join_weights(weights: list[NDArray[Any] | None], lengths: list[int]) -> NDArray[Any] | None:
+    """Concatenate the weights of batches of these lengths; None if none of them has any."""
+    if all(one is None for one in weights):
+        return None
+    pairs = zip(weights, lengths, strict=True)
+    return np.concatenate([np.ones(rows) if one is None else one for one, rows in pairs])
 
 
 def interleaved(batches: list[Batch]) -> Batch | None:

@@ -114,8 +114,7 @@ class Race:
     @property
     def models_each(self) -> int:
         """The number of models of a candidate of averaged SGD, with its replicas."""
-        outputs, known = self.problem.outputs, self.problem.n_features
-        return outputs * (1 + self.recipe.for_averaged_sgd(outputs, known).replicas)
+        return self.problem.outputs * (1 + self.recipe.replicas)
 
     @property
     def constant_may_win(self) -> bool:
@@ -379,11 +378,6 @@ class Race:
         grown = replace(
             before, outputs=before.outputs + 1 + mirrors, one_vs_rest=not before.has_labels
         )
-        replicas = {
-            recipe.for_averaged_sgd(p.outputs, p.n_features).replicas for p in (before, grown)
-        }
-        if len(replicas) > 1:
-            return False
         constant = get_loss(recipe.loss).best_constant(np.zeros(1), np.full(1, rows))[0]
         new = NewOutput(place, rows, float(constant) * recipe.fit_intercept, mirrors, recipe, grown)
         lanes = [lane.add_output(new) for lane in self.lanes]
@@ -435,7 +429,9 @@ class Race:
         return page, arrays
 
     @classmethod
-    def from_state(cls, stored: StoredState, recipe: Recipe, n_features: int | None) -> Race:
+    def from_state(
+        cls, stored: StoredState, recipe: Recipe, n_features: int | None, features: int | None
+    ) -> Race:
         """Return the race that `state` was of: it goes on as if it had never stopped."""
         dtype = stored.field("dtype")
         stored.require(dtype in FLOATS, "dtype", f"cannot be {dtype!r}")
@@ -444,6 +440,7 @@ class Race:
             one_vs_rest=stored.flag("one_vs_rest"),
             classifies=get_loss(recipe.loss).classifies,
             n_features=n_features,
+            features=features,
             width=0,
             dtype=np.dtype(dtype),
             centre=Centre.from_state(stored.part("centre"), n_features),
@@ -636,6 +633,7 @@ class Race:
             if not lane.converge(rows, targets, weights):
                 has_optimum = False
                 warnings.warn(NO_OPTIMUM, stacklevel=2)
+        self.drop_lanes_that_left()
         return has_optimum
 
     def sums(self) -> Floats:

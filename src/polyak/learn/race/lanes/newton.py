@@ -78,6 +78,7 @@ class NewtonRacer(Lane):
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
+            at_hand=problem.at_hand,
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
@@ -123,7 +124,7 @@ class NewtonRacer(Lane):
     @property
     def may_leave(self) -> bool:
         """Whether rows might come that have too many features for it."""
-        most = self.problem.n_features
+        most = self.problem.features
         return most is None or most > self.newton.widest
 
     @property
@@ -292,9 +293,9 @@ class NewtonRacer(Lane):
         page, arrays = self.newton.state()
         candidates, together = self.candidates, self.softmax
         if new.mirrors:
-            features = len(arrays["weights"]) - int(new.recipe.fit_intercept)
-            known = new.problem.n_features
-            together = new.recipe.learns_together(features, new.problem.outputs, known)
+            seen = len(arrays["weights"]) - int(new.recipe.fit_intercept)
+            outputs, features = new.problem.outputs, new.problem.features
+            together = new.recipe.learns_together(seen, outputs, features)
             candidates = [replace(one, softmax=together) for one in candidates]
             arrays = mirrored_arrays(arrays, new.share, together=together)
         arrays = with_output(arrays, page["clock"], new, together=together)
@@ -323,11 +324,9 @@ class NewtonRacer(Lane):
 
     def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
         """Return the weights at the smallest penalty and their covariance, for intervals."""
-        if not self.recipe.intervals:
-            return None
         with np.errstate(all="ignore"):
             found = self.newton.sandwich()
-        return found, self.newton.drift(found)
+        return None if found is None else (found, self.newton.drift(found))
 
     def average_start(self, place: int) -> Floats:
         """Return NaN: nothing is averaged."""
