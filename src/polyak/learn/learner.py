@@ -20,7 +20,6 @@ from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import mean, model_of, recent, training_report
-from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import (
     as_truths,
@@ -32,6 +31,7 @@ from polyak.learn.targets import (
     learn_rows,
     rows_there,
 )
+from polyak.learn.terms.columns import Columns
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss, get_loss
 from polyak.model.linear import LinearModel
@@ -61,6 +61,8 @@ class Learner:
         How many numbers a target has, for regression.
     watch : OrderWatch, optional
         Where rows come as they stand: it says if order matters, and some candidates never rest.
+    columns : Columns, optional
+        The columns that features come from, which curves need.
 
     Examples
     --------
@@ -81,8 +83,9 @@ class Learner:
         n_features: int | None = None,
         outputs: int = 1,
         watch: OrderWatch | None = None,
+        columns: Columns | None = None,
     ) -> None:
-        self.recipe = recipe
+        self.recipe, self.columns = recipe, columns
         self.calibration = Calibration(get_loss(recipe.loss))
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
@@ -158,7 +161,7 @@ class Learner:
             if self.watch is not None:
                 self.watch.look(self.race, self.classes, self.loss)
             return
-        if len(self._first) or given.total < CALIBRATION_ROWS:
+        if len(self._first) or given.total < self.recipe.first_rows:
             self._keep_back(given)
         else:
             self._begin(given)
@@ -258,22 +261,32 @@ class Learner:
         return page, arrays
 
     @classmethod
-    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
-        """Return the learner that `state` was of; ValueError if the state is corrupt."""
+    def from_state(
+        cls,
+        page: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        columns: Columns | None = None,
+    ) -> Learner:
+        """Return the learner that `state` was of; ValueError if the state is corrupt.
+
+        The columns are those of the source, which are not part of the state.
+        """
         stored = StoredState(page, arrays)
         classes, n_features = stored.field("classes"), stored.field("n_features")
         learner = cls(
-            Recipe(**stored.field("recipe")),
+            Recipe.of(stored.field("recipe")),
             classes=None if classes is None else labels_from_json(classes),
             n_features=None if n_features is None else stored.whole("n_features"),
             outputs=stored.whole("outputs", least=1),
+            columns=columns,
         )
         several = learner.classes is None or len(learner.classes) > 1
         stored.require(several, "classes", "must be two or more")
         learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
-            learner.race = Race.from_state(own, learner.recipe_found, learner.n_features)
+            found, width = learner.recipe_found, learner.n_features
+            learner.race = Race.from_state(own, found, width, columns)
             learner._check_race(own)
         learner.classes_may_join = stored.flag("classes_may_join")
         learner._first = FirstRows.from_state(stored, learner.outputs)
@@ -340,7 +353,7 @@ class Learner:
         before = len(self._first)
         together = copy.copy(self._first)
         together.add(given)
-        if len(together) < CALIBRATION_ROWS:
+        if len(together) < self.recipe.first_rows:
             self._first = together
             return
         try:
@@ -351,7 +364,7 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        sample, classes = given.first(CALIBRATION_ROWS), self.classes
+        sample, classes = given.first(self.recipe.first_rows), self.classes
         if classes is None and self.loss.classifies:
             classes = classes_of(sample.targets)
         seen = as_truths(sample.targets, classes, given.targets)
@@ -363,6 +376,7 @@ class Learner:
             classes=classes if self.loss.classifies and seen.ndim == 1 else None,
             n_features=self.n_features,
             may_drift=self.watch is not None,
+            columns=self.columns,
         )
         race.threads = self.threads
         unit, may_join = calibration.weight_unit, self.classes is None
@@ -371,5 +385,5 @@ class Learner:
         self.classes_may_join, self.calibration = may_join, calibration
         self._first = FirstRows()
         if self.watch is not None:
-            self.watch.begin(given.first(CALIBRATION_ROWS))
+            self.watch.begin(given.first(self.recipe.first_rows))
             self.watch.look(self.race, self.classes, self.loss)

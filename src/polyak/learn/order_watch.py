@@ -102,9 +102,7 @@ class OrderWatch:
         which is what the sums of a race take it for.
         """
         rows, targets, weights, *_ = self.early.joined()
-        coef, intercept = leader.weights()
-        matrix = np.ascontiguousarray(coef.T)
-        scores = _core.score_rows(core_rows(rows), matrix) + intercept
+        scores = leader.scores(rows)
         goals = np.asarray(encode(targets, classes, loss))
         if race.problem.one_vs_rest:
             goals = np.where(goals[:, None] == np.arange(race.problem.outputs), 1.0, -1.0)

@@ -185,6 +185,7 @@ def model_of(
         multilabel=race.problem.has_labels,
         replicas=replicas,
         sandwich=sandwich,
+        terms=leader.lane.terms,
         report=report,
     )
 

@@ -204,7 +204,7 @@ def _chances(log_odds: Floats) -> Floats:
 
 
 def _some_at_a_time(model: _Model, X: Any) -> Iterator[Rows]:
-    rows = as_rows(model.features.rows(X))
+    rows = as_rows(model.rows(X))
     for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
         yield rows[begin : begin + ROWS_AT_A_TIME]
 

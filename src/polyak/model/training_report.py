@@ -39,6 +39,8 @@ class CandidateReport:
         The ridge penalty of block Newton steps, in pseudo-observations; their only setting.
     softmax : bool or None
         True if several classes are learned together.
+    terms : {"curves", "curves and pairs"} or None
+        What an additive model consists of; its penalties are its own, one per term.
     constant : bool or None
         True for the best constant, which has no settings.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
@@ -59,6 +61,7 @@ class CandidateReport:
 
     penalty: NotNegative | None = None
     softmax: bool | None = None
+    terms: Literal["curves", "curves and pairs"] | None = None
     constant: bool | None = None
     alpha: NotNegative | None = None
     schedule: Rate | None = None
@@ -76,16 +79,19 @@ class CandidateReport:
 
     def __post_init__(self) -> None:
         settings = (self.alpha, self.schedule, self.step, self.precondition)
-        if self.method not in ("newton", "constant") and None in settings:
+        has_rate = self.schedule is not None or self.method in ("proximal", "averaged SGD")
+        if has_rate and None in settings:
             raise ValueError(f"its candidate {self.number} lacks a setting of {self.method}")
         if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
             raise ValueError(f"its candidate {self.number} has an invalid learning rate")
 
     @property
     def method(self) -> str:
-        """One of "newton", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
+        """The kind of its steps, or "constant", or the kind of its terms."""
         if self.constant:
             return "constant"
+        if self.terms is not None:
+            return self.terms
         if self.step == "proximal":
             return "proximal"
         if self.penalty is not None:
@@ -248,7 +254,7 @@ class TrainingReport:
     passes: int = 1
     bad_lines: int = 0
     rows_without_target: int = 0
-    recipe: dict[str, bool | float | str] = field(default_factory=dict)
+    recipe: dict[str, bool | float | str | tuple[str, ...]] = field(default_factory=dict)
     average_start: tuple[int | None, ...] = ()
     progressive_loss: float | None = None
     progressive_loss_std_err: float | None = None

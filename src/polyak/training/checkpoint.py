@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
+from polyak.learn.terms.columns import Columns
 from polyak.learn.stored_state import StoredState
 from polyak.storage.container import (
     Arrays,
@@ -143,7 +144,9 @@ class CheckpointFolder:
             os.replace(part, self.newest)
             sync_folder(self.folder)
 
-    def load(self, data: str, options: dict[str, Any]) -> Checkpoint | None:
+    def load(
+        self, data: str, options: dict[str, Any], columns: Columns | None = None
+    ) -> Checkpoint | None:
         """Read the last checkpoint of the same data and options; None if there is none.
 
         If the newest cannot be read the one before serves, with a warning.
@@ -172,7 +175,7 @@ class CheckpointFolder:
                     UserWarning,
                     stacklevel=2,
                 )
-            return _checkpoint(path, page, arrays, data, plain(options))
+            return _checkpoint(path, page, arrays, data, plain(options), columns)
         if first_error is not None:
             raise first_error
         return None
@@ -191,7 +194,12 @@ class CheckpointFolder:
 
 
 def _checkpoint(
-    path: str, page: Page, arrays: Arrays, data: str, options: dict[str, Any]
+    path: str,
+    page: Page,
+    arrays: Arrays,
+    data: str,
+    options: dict[str, Any],
+    columns: Columns | None,
 ) -> Checkpoint:
     try:
         stored = StoredState(page, arrays)
@@ -206,8 +214,8 @@ def _checkpoint(
                     f"{path} is a checkpoint of a run with {name} = {then}, not {now}; go on with "
                     "the same options, remove it, or name another folder"
                 )
-        learner = Learner.from_state(stored.field("learner"), arrays)
-        for name, value in (asdict(learner.recipe) | {"n_features": learner.n_features}).items():
+        learner = Learner.from_state(stored.field("learner"), arrays, columns)
+        for name, value in (plain(learner.recipe) | {"n_features": learner.n_features}).items():
             now = options.get(name, value)
             stored.require(now == value, f"learner.{name}", f"is {value}, in the options {now}")
         stored.require(learner.rows_seen > 0, "learner", "has learned no rows")

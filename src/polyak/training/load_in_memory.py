@@ -19,6 +19,7 @@ from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
+from polyak.learn.terms.columns import Columns
 from polyak.losses import get_loss
 from polyak.model.checking import Check
 from polyak.model.features import FeatureMap
@@ -141,6 +142,9 @@ def learn_loaded(
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
     learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
     learner.classes = _classes(job, loaded, learner)
+    if stream.schema is not None:
+        learner.columns = Columns.of_schema(stream.schema)
+        learner.columns.lookup = lambda: loaded.known.features.names
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,

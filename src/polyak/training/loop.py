@@ -19,6 +19,7 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
+from polyak.learn.terms.columns import Columns
 from polyak.model.features import FeatureMap, Hashing
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
@@ -151,6 +152,8 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
+            self._learner.columns = Columns.of_schema(self._schema)
+            self._learner.columns.lookup = self._known_names
 
     def _seed(self) -> int:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
@@ -212,7 +215,7 @@ class TrainingLoop:
     # -- checkpoints ---------------------------------------------------------------------------
 
     def _resume(self, folder: CheckpointFolder) -> bool:
-        found = folder.load(self._data, self._job.options())
+        found = folder.load(self._data, self._job.options(), self._learner.columns)
         if found is None:
             return False
         self._learner = found.learner

@@ -43,9 +43,14 @@ example:
 
 RECIPE_OPTIONS = (
     *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
-    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class"),
+    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class", "curves"),
 )
 """The options that have the name of a field of `Recipe`."""
+
+
+def curve_columns(text: str) -> str | tuple[str, ...]:
+    """Return the names of columns, or "all"."""
+    return text if text == "all" else tuple(text.split(","))
 
 
 def parser() -> Parser:
@@ -83,6 +88,14 @@ def _add_learning(parser: Parser) -> None:
         "--intervals",
         action="store_true",
         help="compute standard errors and confidence intervals",
+    )
+    how.add_argument(
+        "--curves",
+        nargs="?",
+        const="all",
+        type=curve_columns,
+        metavar="COLUMNS",
+        help="let columns of numbers, all or those named, have curves",
     )
     how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak.learn.newton.block.penalty import Ridge, Sparsity, check_penalties
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, UNPENALISED
+from polyak.learn.newton.smoothing import TermOf
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
 
@@ -44,6 +45,9 @@ class Objective:
         Count the loss of a row by the probability of its own class, as ``softmax`` implies.
     sparsity : Sparsity, optional
         Weights are to be exactly zero or not negative, see `polyak.learn.newton.block.penalty`.
+    term_of : function, optional
+        From features to the numbers of their terms, where each term has a penalty of its own: see
+        `polyak.learn.newton.smoothing`.
     """
 
     loss: str
@@ -55,6 +59,7 @@ class Objective:
     softmax: bool = False
     together: bool = False
     sparsity: Sparsity | None = None
+    term_of: TermOf | None = None
 
     def __post_init__(self) -> None:
         if not get_loss(self.loss).has_curvature:

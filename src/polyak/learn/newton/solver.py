@@ -28,10 +28,12 @@ from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
 from polyak.learn.newton.learned import Learned
+from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
 from polyak.learn.newton.scoring import Scorer, progressive_sums
+from polyak.learn.newton.smoothing import Smoothing
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
@@ -340,9 +342,14 @@ class NewtonSolver:
             threads=self.threads,
             start=start,
             due=due,
-            provisional=provisional,
+            provisional=provisional and learned.smoothing is None,
         )
         known = fit.information()
+        if known.is_finite() and learned.smoothing is not None:
+            counted.smoothing, known = self._smoothed(counted, known)
+            if provisional:
+                learned.smoothing = replace(learned.smoothing, penalties=counted.smoothing.penalties)
+                known = learned.padded().moved_to(known.W)
         if not known.is_finite():
             self._leave("its numbers are too large")
             return
@@ -357,6 +364,17 @@ class NewtonSolver:
             self._begin_block()
             if self.objective.fit_intercept:
                 counted.centre()
+
+    def _smoothed(self, learned: Learned, known: Information) -> tuple[Smoothing, Information]:
+        """Return better penalties of terms, the held rows counted in the dispersion."""
+        smoothing, held = learned.smoothing, self._held
+        assert smoothing is not None
+        freedom = smoothing.freedom(known, learned.standard).sum() / self.objective.outputs
+        scores = held.rows(len(known)) @ known.W[:, 0]
+        kept = max(1.0 - freedom / max(self.clock, 1), 0.1)
+        loss = self.objective.smooth_loss(self.clock, len(known))
+        own = (scores, held.targets(), held.weights(), kept)
+        return smoothing.counted(loss, *own).refitted(known, learned.standard)
 
     def _begin_block(self) -> None:
         self._held.forget()
@@ -510,11 +528,16 @@ class NewtonSolver:
             "weight": self._learned.weight,
             "earlier": [rows for rows, _ in self._earlier],
         }
+        smoothing = self._learned.smoothing
+        if smoothing is not None:
+            page["dispersion"] = [smoothing.squares, smoothing.curvature]
         arrays = {"totals": self._scorer.totals.copy(), "lately": self._scorer.recent.copy()}
         columns = self._learned.standard.state().items()
         arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
         arrays |= {f"column.{name}": array for name, array in columns}
         arrays |= self._learned.known.state()
+        if smoothing is not None:
+            arrays["smoothing"] = smoothing.penalties.copy()
         return page, arrays | self._held.state(self._learned.columns)
 
     def set_state(self, stored: StoredState, n_features: int | None = None) -> None:
@@ -532,6 +555,10 @@ class NewtonSolver:
         learned.weight = stored.number("weight")
         learned.standard.set_state(stored.part("column"), n_features)
         learned.known = learned.known.from_state(stored)
+        if learned.smoothing is not None:
+            penalties = stored.array("smoothing", (None,), least=0.0)
+            sums = [float(one) for one in stored.field("dispersion")]
+            learned.smoothing = Smoothing(learned.smoothing.term_of, penalties, *sums)
         most, known = learned.columns, len(learned.known)
         stored.require(first <= known <= most, "weights", f"cannot have {known} rows")
         block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)

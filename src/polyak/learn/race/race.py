@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import score_rows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import Centre
 from polyak.learn.newton.limits import UNPENALISED
@@ -35,10 +36,11 @@ from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
+from polyak.learn.terms.columns import Columns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
 from polyak.processors import processors
-from polyak.rows.sparse import Rows, bytes_of, check_rows, row_widths
+from polyak.rows.sparse import Rows, as_rows, bytes_of, check_rows, core_rows, row_widths
 from polyak.storage.records import read
 from polyak.threads import on_threads
 
@@ -67,6 +69,13 @@ class Leader(NamedTuple):
     lane: Lane
     place: int
     n_features: int
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the scores of rows."""
+        coef, intercept = self.weights()
+        terms = self.lane.terms
+        own = core_rows(rows if terms is None else terms.expand(as_rows(rows)))
+        return np.asarray(score_rows(own, np.ascontiguousarray(coef.T)) + intercept)
 
     def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
         """Return its weights, a row per output, and intercepts; or those of the last iterate."""
@@ -435,7 +444,13 @@ class Race:
         return page, arrays
 
     @classmethod
-    def from_state(cls, stored: StoredState, recipe: Recipe, n_features: int | None) -> Race:
+    def from_state(
+        cls,
+        stored: StoredState,
+        recipe: Recipe,
+        n_features: int | None,
+        columns: Columns | None = None,
+    ) -> Race:
         """Return the race that `state` was of: it goes on as if it had never stopped."""
         dtype = stored.field("dtype")
         stored.require(dtype in FLOATS, "dtype", f"cannot be {dtype!r}")
@@ -447,6 +462,7 @@ class Race:
             width=0,
             dtype=np.dtype(dtype),
             centre=Centre.from_state(stored.part("centre"), n_features),
+            columns=columns,
         )
         candidates = []
         for fields in stored.field("candidates"):
@@ -592,13 +608,17 @@ class Race:
         has_optimum = self._converge(rows, targets, weights)
         if not (has_optimum and self.can_compare(len(rows))):
             return
-        lane: Any = next(lane for lane in self.lanes if lane.can_leave_out(len(rows)))
+        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(len(rows))]
         baseline: Any = self.baselines[0]
-        threads = self.threads or processors()
+        threads, sums, best = self.threads or processors(), {}, []
         with np.errstate(all="ignore"):
-            found = sums_left_out(lane, baseline, rows, targets, weights, threads)
-            if not (found.has_absurd_rows and self._averaged_is_better(found.sums, found.best)):
-                self.left_out, self._best_penalty = found.sums, found.best
+            for lane in able:
+                found = sums_left_out(lane, baseline, rows, targets, weights, threads)
+                sums |= found.sums
+                best.append(found.best)
+            leader = min(best, key=lambda number: sums[number][RATED])
+            if not (found.has_absurd_rows and self._averaged_is_better(sums, leader)):
+                self.left_out, self._best_penalty = sums, leader
 
     def _best_left_out(self) -> int | None:
         """Return the best candidate on rows left out, if that is known."""

@@ -24,6 +24,7 @@ from polyak.learn.recipes.candidates import (
     AnyCandidate,
     Candidate,
     NewtonCandidate,
+    TermsCandidate,
     most_candidates,
 )
 from polyak.learn.recipes.recipe import OF_AVERAGING, Recipe
@@ -130,8 +131,11 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     most = most_candidates(sample.width, sample.outputs * (1 + averaging.replicas))
     features = features_seen(sample.rows)
     if recipe.takes_newton_steps(features, sample.outputs):
+        together = recipe.learns_together(features, sample.outputs, sample.n_features)
+        terms = [TermsCandidate(softmax=together)] if recipe.curves else []
         newton = _newton(recipe, features, sample.outputs, sample.n_features)
-        return [*averaged[: min(most, BESIDE_NEWTON)], *newton, *_moving(averaging, sample, 1.0)]
+        fewest = averaged[: min(most, BESIDE_NEWTON)]
+        return [*fewest, *newton, *terms, *_moving(averaging, sample, 1.0)]
     adaptive = _adaptive(averaging, sample.shifted)
     # After those that run beside Newton steps: parts of a race may have these or not.
     first = BESIDE_NEWTON if most >= BESIDE_NEWTON + len(adaptive) else 2

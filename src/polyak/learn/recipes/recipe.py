@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import most_features
+from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.losses import DEFAULT_LOSS, get_loss
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ Auto = Literal["auto"]
 PENALTIES = ("l2", "l1", "elasticnet", "none")
 OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 RECIPES = ("auto", "sgd", "paper", "paper-strict")
+ROWS_FOR_KNOTS = 4096
+"""The number of first rows whose quantiles are the knots of curves."""
 REPLICAS = 32
 """The number of replicas of each model that measure its standard errors."""
 MOST_ONE_VS_REST = 50
@@ -60,6 +63,7 @@ class Recipe:
     l1_ratio: float = 0.5
     positive: bool = False
     multi_class: str = "auto"
+    curves: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_penalty()
@@ -97,6 +101,17 @@ class Recipe:
                 raise ValueError(f"{what} is not for averaged SGD, which {name} is a setting of")
         if not get_loss(self.loss).has_curvature:
             raise ValueError(f"{what} needs a loss with a curvature, which {self.loss} has not")
+
+    @property
+    def first_rows(self) -> int:
+        """The number of rows that settings, and the knots of curves, are found from."""
+        return ROWS_FOR_KNOTS if self.curves else CALIBRATION_ROWS
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Recipe:
+        """Return the recipe of fields as JSON has them."""
+        lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+        return cls(**(fields | lists))
 
     @property
     def is_sparse(self) -> bool:

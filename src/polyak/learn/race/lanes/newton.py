@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,6 +33,7 @@ from polyak.rows.sparse import Rows, core_rows, take_rows
 from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
+    from polyak.learn.newton.objective import Objective
     from polyak.learn.newton.solver import NewtonSolver
 
 Floats = NDArray[np.float64]
@@ -64,14 +65,12 @@ class NewtonRacer(Lane):
         self._not_learned = 0  # rows of the clock that were only let pass
         self._gate: Bank | None = None  # refuses what cannot be learned, with the core's message
 
-    def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
-        """Return a solver with the penalties of candidates that has learned nothing."""
+    def _objective(self, candidates: list[NewtonCandidate]) -> Objective:
         # Only where there is such a lane.
         from polyak.learn.newton.objective import Objective
-        from polyak.learn.newton.solver import NewtonSolver
 
         recipe, problem = self.recipe, self.problem
-        objective = Objective(
+        return Objective(
             recipe.loss,
             np.array([one.penalty for one in candidates]),
             outputs=problem.outputs,
@@ -82,10 +81,19 @@ class NewtonRacer(Lane):
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
         )
-        solver = NewtonSolver(objective, first_rows)
-        if problem.begin_at is not None:
-            solver.begin_at(problem.begin_at)
+
+    def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
+        """Return a solver with the penalties of candidates that has learned nothing."""
+        from polyak.learn.newton.solver import NewtonSolver
+
+        solver = NewtonSolver(self._objective(candidates), first_rows)
+        if self.problem.begin_at is not None:
+            solver.begin_at(self.problem.begin_at)
         return solver
+
+    def _own_rows(self, rows: Rows) -> Rows:
+        """Return rows as the solver takes them."""
+        return rows
 
     @property
     def clock(self) -> int:
@@ -154,7 +162,7 @@ class NewtonRacer(Lane):
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
-        self.newton = self._solver(rows, self.candidates)
+        self.newton = self._solver(self._own_rows(rows), self.candidates)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""
@@ -181,6 +189,12 @@ class NewtonRacer(Lane):
     def can_leave_out(self, rows: int) -> bool:
         """Whether leaving each of this many rows out in turn takes little time."""
         return self.newton.can_leave_out(rows)
+
+    def leaving_out(
+        self, rows: Rows, targets: NDArray[Any], weights: Floats | None
+    ) -> Callable[[int], Floats]:
+        """Return a function of a place: the scores of rows by weights found without them."""
+        return self.newton.leaving_out(self._own_rows(rows), targets, weights)
 
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         with np.errstate(all="ignore"):
@@ -229,6 +243,7 @@ class NewtonRacer(Lane):
         self, rows: Rows, targets: NDArray[Any], weights: Floats | None, place: int, folds: int
     ) -> Floats:
         """Return the scores of all rows, each by weights refitted without its fold."""
+        rows = self._own_rows(rows)
         scores = np.full((len(rows), self.problem.outputs), np.nan)
         for fold in range(folds):
             held = np.arange(fold, len(rows), folds)

@@ -19,7 +19,9 @@ from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.terms.columns import Columns
 from polyak.learn.training_rows import SharedRows, TrainingRows
+from polyak.model.terms import Terms
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -47,6 +49,8 @@ class Problem:
         The shift of the rows that averaged SGD learns from.
     begin_at : array or None
         The intercepts to begin with, one per output, if not with zero.
+    columns : Columns or None
+        The columns that features come from, where terms are asked for.
     """
 
     outputs: int
@@ -57,6 +61,7 @@ class Problem:
     dtype: Any
     centre: Centre = NOTHING
     begin_at: Floats | None = None
+    columns: Columns | None = None
 
     @property
     def has_labels(self) -> bool:
@@ -166,12 +171,15 @@ class Lane(Protocol):
         The candidates themselves.
     limits : array or None
         How the rows learned last count where candidates are compared, if this lane sets that.
+    terms : Terms or None
+        What rows are expanded in before its weights apply.
     """
 
     kinds: ClassVar[tuple[type[Any], ...]]
     numbers: list[int]
     candidates: list[Any]
     limits: Floats | None = None
+    terms: Terms | None = None
 
     def __init__(
         self, numbers: list[int], candidates: list[Any], recipe: Recipe, problem: Problem
