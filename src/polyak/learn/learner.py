@@ -31,7 +31,7 @@ from polyak.learn.targets import (
     learn_rows,
     rows_there,
 )
-from polyak.learn.terms.columns import Columns
+from polyak.model.columns import Columns
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss, get_loss
 from polyak.model.linear import LinearModel

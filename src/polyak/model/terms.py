@@ -10,7 +10,7 @@ the source, so a model of terms is a linear model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -67,6 +67,10 @@ class Axis:
     def size(self) -> int:
         """The number of basis functions."""
         return len(self.basis[0])
+
+    def first(self, functions: int) -> Axis:
+        """Return the axis with only its first, smoothest functions."""
+        return replace(self, basis=tuple(row[:functions] for row in self.basis))
 
     def at(self, x: Floats) -> Floats:
         """Return the basis functions at values of the column, in the units of the feature."""
@@ -165,6 +169,10 @@ class Terms:
         """The number of features with those of the source."""
         return self.begin + self.size
 
+    def curves_only(self) -> Terms:
+        """Return the same without pairs."""
+        return replace(self, terms=tuple(term for term in self.terms if term.kind == "curve"))
+
     def places(self) -> list[slice]:
         """Return the features of each term."""
         ends = self.begin + np.cumsum([0, *(term.size for term in self.terms)])
@@ -205,11 +213,11 @@ class Terms:
 
 
 def columns_of(rows: Rows, features: Sequence[int]) -> Floats:
-    """Return some features of rows as a dense array, in this order."""
-    found, zero = np.empty((len(rows), len(features))), np.zeros(len(features))
-    units = (np.array(features, dtype=np.int64), zero, zero + 1.0)
-    _core.fill_standard(core_rows(rows), None, *units, found, 1)
-    return found
+    """Return some features of rows as a dense array, in this order; some may be there twice."""
+    different, places = np.unique(np.array(features, dtype=np.int64), return_inverse=True)
+    found, zero = np.empty((len(rows), len(different))), np.zeros(len(different))
+    _core.fill_standard(core_rows(rows), None, different, zero, zero + 1.0, found, 1)
+    return found[:, places]
 
 
 def _entries(rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

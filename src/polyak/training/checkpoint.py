@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
-from polyak.learn.terms.columns import Columns
+from polyak.model.columns import Columns
 from polyak.learn.stored_state import StoredState
 from polyak.storage.container import (
     Arrays,

@@ -19,7 +19,7 @@ from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
-from polyak.learn.terms.columns import Columns
+from polyak.model.columns import Columns
 from polyak.losses import get_loss
 from polyak.model.checking import Check
 from polyak.model.features import FeatureMap

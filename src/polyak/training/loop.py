@@ -19,7 +19,7 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
-from polyak.learn.terms.columns import Columns
+from polyak.model.columns import Columns
 from polyak.model.features import FeatureMap, Hashing
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch

@@ -43,7 +43,7 @@ example:
 
 RECIPE_OPTIONS = (
     *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
-    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class", "curves"),
+    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class", "curves", "pairs"),
 )
 """The options that have the name of a field of `Recipe`."""
 
@@ -96,6 +96,13 @@ def _add_learning(parser: Parser) -> None:
         type=curve_columns,
         metavar="COLUMNS",
         help="let columns of numbers, all or those named, have curves",
+    )
+    how.add_argument(
+        "--pairs",
+        nargs="?",
+        const="auto",
+        metavar="N",
+        help="look for pairs of columns that interact",
     )
     how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))

@@ -370,7 +370,7 @@ class NewtonSolver:
         smoothing, held = learned.smoothing, self._held
         assert smoothing is not None
         freedom = smoothing.freedom(known, learned.standard).sum() / self.objective.outputs
-        scores = held.rows(len(known)) @ known.W[:, 0]
+        scores = self._scorer.products(known, held, 0, self.threads)
         kept = max(1.0 - freedom / max(self.clock, 1), 0.1)
         loss = self.objective.smooth_loss(self.clock, len(known))
         own = (scores, held.targets(), held.weights(), kept)
@@ -395,6 +395,18 @@ class NewtonSolver:
         """Return each model's sums since the last milestone, as `bank.settings.SUMS` lists them."""
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
+
+    def continue_sums(self, other: NewtonSolver) -> None:
+        """Take over the sums of a solver that has learned the same rows."""
+        with one_blas_thread():
+            self._count()
+        self._scorer.totals = other.sums()
+
+    @property
+    def dispersion(self) -> float:
+        """The dispersion of the rows so far, where terms have penalties of their own."""
+        smoothing = self._learned.smoothing
+        return 1.0 if smoothing is None else smoothing.dispersion
 
     def start_interval(self) -> None:
         """Begin a new interval of the race: its sums are zero."""

@@ -36,7 +36,7 @@ from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
-from polyak.learn.terms.columns import Columns
+from polyak.model.columns import Columns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
 from polyak.processors import processors

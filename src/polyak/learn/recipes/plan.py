@@ -132,7 +132,8 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     features = features_seen(sample.rows)
     if recipe.takes_newton_steps(features, sample.outputs):
         together = recipe.learns_together(features, sample.outputs, sample.n_features)
-        terms = [TermsCandidate(softmax=together)] if recipe.curves else []
+        kinds = ([False] if recipe.curves else []) + ([True] if recipe.pairs else [])
+        terms = [TermsCandidate(pairs, together) for pairs in kinds]
         newton = _newton(recipe, features, sample.outputs, sample.n_features)
         fewest = averaged[: min(most, BESIDE_NEWTON)]
         return [*fewest, *newton, *terms, *_moving(averaging, sample, 1.0)]

@@ -64,6 +64,7 @@ class Recipe:
     positive: bool = False
     multi_class: str = "auto"
     curves: str | tuple[str, ...] = ()
+    pairs: str | int = 0
 
     def __post_init__(self) -> None:
         self._check_penalty()

@@ -74,12 +74,30 @@ def smooth_basis(places: Floats, roughness: Floats, weights: Floats | None = Non
     return functions * np.where(signs == 0, 1.0, signs)
 
 
-def knots_of(values: Floats) -> Floats:
-    """Return all different values if they are few, else quantiles, each of them a value."""
-    different = np.unique(values)
-    if len(different) <= MOST_KNOTS:
+def knots_of(values: Floats, most: int = MOST_KNOTS) -> Floats:
+    """Return all different values if they are few, else quantiles, each of them a value.
+
+    A value that many rows share has a knot of its own and counts no further, so that the other
+    knots are spread over the rest.
+
+    Examples
+    --------
+    >>> knots_of(np.concatenate([np.zeros(900), np.arange(100.0)]), most=6)
+    array([ 0.,  1., 25., 50., 75., 99.])
+    """
+    different, counts = np.unique(values, return_counts=True)
+    if len(different) <= most:
         return different
-    return np.unique(np.quantile(values, np.linspace(0.0, 1.0, MOST_KNOTS), method="nearest"))
+    often = np.zeros(len(different), dtype=bool)
+    while True:
+        left = most - int(often.sum())
+        more = ~often & (counts * left > counts[~often].sum())
+        if not more.any() or left - more.sum() < 2:
+            break
+        often |= more
+    rest = np.repeat(different[~often], counts[~often])
+    quantiles = np.quantile(rest, np.linspace(0.0, 1.0, left), method="nearest")
+    return np.unique(np.concatenate([different[often], quantiles]))
 
 
 def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:

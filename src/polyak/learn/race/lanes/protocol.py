@@ -19,7 +19,7 @@ from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
-from polyak.learn.terms.columns import Columns
+from polyak.model.columns import Columns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.model.terms import Terms
 from polyak.rows.sparse import Rows

@@ -1,65 +1,73 @@
-"""The lane of additive models: block Newton steps on curves, categories and pairs."""
+"""The lane of additive models: block Newton steps on curves, categories and pairs of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import score_rows
+from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.race.lanes.newton import NewtonRacer
-from polyak.learn.race.lanes.protocol import NewOutput
-from polyak.learn.recipes.candidates import NewtonCandidate, TermsCandidate
+from polyak.learn.race.lanes.protocol import NewOutput, Problem
+from polyak.learn.recipes import NewtonCandidate, Recipe, TermsCandidate
 from polyak.learn.stored_state import Arrays, Page, StoredState
-from polyak.learn.terms.basis import curve_axis
-from polyak.learn.training_rows import TrainingRows
-from polyak.model.terms import ROWS_AT_A_TIME, Term, Terms, columns_of
-from polyak.rows.sparse import Rows
+from polyak.learn.terms.axes import Axes
+from polyak.learn.terms.pairs import find_pairs
+from polyak.learn.training_rows import FirstRows, TrainingRows
+from polyak.losses.softmax import odds_of_softmax
+from polyak.model.terms import ROWS_AT_A_TIME, Terms
+from polyak.rows.sparse import Rows, core_rows
 from polyak.storage.container import plain
 from polyak.storage.records import read
-from polyak.storage.sandwich import Sandwich
+
+if TYPE_CHECKING:
+    from polyak.learn.newton.objective import Objective
 
 Floats = NDArray[np.float64]
+
+FIRST_SEARCH, LAST_SEARCH = 4096, 65536
+"""Pairs are looked for in all rows so far when there are this many, and at every doubling up to the
+last: those of few rows are found again and better. Until then all rows are kept."""
 
 
 class TermsLane(NewtonRacer):
     """Newton steps on rows that are expanded in terms, each with a penalty of its own."""
 
     kinds = (TermsCandidate,)
-    terms: Terms | None = None
 
-    def _objective(self, candidates: list[NewtonCandidate]) -> Any:
-        from dataclasses import replace
+    def __init__(
+        self,
+        numbers: list[int],
+        candidates: list[TermsCandidate],
+        recipe: Recipe,
+        problem: Problem,
+    ) -> None:
+        super().__init__(numbers, candidates, recipe, problem)
+        self.terms: Terms | None = None
+        # Rows to look for pairs in, which are learned again with the pairs that are found.
+        self._kept = FirstRows("pairs")
+        self._next_search = FIRST_SEARCH if candidates[0].pairs else 0
 
-        objective = super()._objective(candidates)
-        return replace(objective, intervals=False, sparsity=None, term_of=self._term_of)
+    def _objective(self, candidates: Sequence[NewtonCandidate | TermsCandidate]) -> Objective:
+        own = super()._objective(candidates)
+        return replace(own, intervals=False, sparsity=None, term_of=self.term_of)
 
-    def _term_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of the terms of features: columns first, then curves."""
-        columns, terms = self.problem.columns, self.terms
-        assert columns is not None and terms is not None
-        found = np.empty(len(features), dtype=np.int64)
-        own = features >= terms.begin
-        found[~own] = columns.term_numbers(features[~own])
-        ends = np.cumsum([term.size for term in terms.terms])
-        number = np.searchsorted(ends, features[own] - terms.begin, side="right")
-        found[own] = 2 * len(columns.names) + 1 + number
-        return found
+    @property
+    def axes(self) -> Axes:
+        """The columns that terms are made of."""
+        assert self.problem.columns is not None
+        return Axes(self.problem.columns)
 
-    def _find_terms(self, rows: Rows) -> Terms:
-        columns = self.problem.columns
-        assert columns is not None
-        found = []
-        for column in columns.curves(self.recipe.curves):
-            features = columns.numbers[column]
-            values = columns_of(rows, features)
-            there = values[:, 1] == 0 if len(features) > 1 else slice(None)
-            axis = curve_axis(columns.names[column], features, values[there, 0])
-            if axis is not None:
-                found.append(Term((axis,)))
-        replaced = tuple(term.axes[0].features[0] for term in found)
-        return Terms(columns.n_features, tuple(found), replaced)
+    def term_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the terms of features: columns first, then curves and pairs."""
+        assert self.terms is not None
+        return self.axes.term_numbers(features, self.terms)
+
+    # -- what the race asks ----------------------------------------------------------------------
 
     @property
     def n_features(self) -> int:
@@ -75,41 +83,107 @@ class TermsLane(NewtonRacer):
     def stays(self) -> list[int]:
         return []
 
-    def _own_rows(self, rows: Rows) -> Rows:
-        assert self.terms is not None
-        return self.terms.expand(rows)
-
     def warm_up(self, rows: Rows) -> None:
         """Take knots, centres and spreads from the rows that calibration looks at."""
-        self.terms = self._find_terms(rows)
+        self.terms = self.axes.curves(rows, self.recipe.curves)
         super().warm_up(rows)
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
         return ROWS_AT_A_TIME
 
-    def learn(
-        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
-    ) -> Floats:
-        if not again:
-            given = given.taken()
-            given = given._replace(rows=self._own_rows(given.rows))
-        return super().learn(given, again=again, stops=stops, threads=threads)
-
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         return True
 
+    # -- learning ------------------------------------------------------------------------------
+
+    def _own_rows(self, rows: Rows) -> Rows:
+        assert self.terms is not None
+        return self.terms.expand(rows)
+
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
+        if again:
+            return super().learn(given, again=again, stops=stops, threads=threads)
+        given, sums, done = given.taken(), [], 0
+        while done < given.total or not sums:
+            end = given.total
+            if self._next_search:
+                end = min(end, done + self._next_search - len(self._kept))
+            part, here = given.part(done, end), stops[(stops > done) & (stops <= end)] - done
+            expanded = part._replace(rows=self._own_rows(part.rows))
+            sums.append(super().learn(expanded, again=False, stops=here, threads=threads))
+            if self._next_search and self.newton.left is None:
+                self._kept.add(part)
+                if len(self._kept) == self._next_search:
+                    self._search(threads)
+            done = end
+        return np.concatenate(sums)
+
+    def _search(self, threads: int) -> None:
+        """Look for pairs in all rows so far; if they are others, learn the rows again with them."""
+        assert self.terms is not None
+        kept, before, known = self._kept.joined(), self.newton, self.terms
+        rows, axes = kept.rows, self.axes
+        self.terms = known.curves_only()
+        if self.terms.size < known.size:
+            self._learn_anew(kept, threads)
+        found = find_pairs(axes.binned(rows), *self._unexplained(kept), self.newton.dispersion)
+        self.terms = axes.with_pairs(self.terms, found, rows)
+        if [term.name for term in self.terms.terms] == [term.name for term in known.terms]:
+            self.newton, self.terms = before, known
+        elif len(self.terms.terms) > len(known.curves_only().terms):
+            self._learn_anew(kept, threads)
+        self.newton.continue_sums(before)
+        last = self._next_search >= LAST_SEARCH
+        self._next_search = 0 if last else 2 * self._next_search
+        if last:
+            self._kept = FirstRows("pairs")
+
+    def _learn_anew(self, given: TrainingRows, threads: int) -> None:
+        """Learn rows with the terms there are now, and nothing else."""
+        self.newton = self._solver(self._own_rows(given.rows[:FIRST_SEARCH]), self.candidates)
+        self.newton.threads = threads
+        for begin in range(0, given.total, ROWS_AT_A_TIME):
+            part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
+            self.newton.learn(self._own_rows(part.rows), part.targets, part.weights)
+
+    def _unexplained(self, given: TrainingRows) -> tuple[Floats, Floats]:
+        """Return the slopes and curvatures of rows by the model, a column per output."""
+        rows, targets, weights, *_ = given
+        coef, intercept = self.newton.weights(self.n_features, place=0)
+        matrix = np.ascontiguousarray(coef.T)
+        scores = score_rows(core_rows(self._own_rows(rows)), matrix) + intercept
+        scores = odds_of_softmax(scores) if self.softmax else scores
+        objective = self.newton.objective
+        loss, signs = objective.smooth_loss(len(rows), len(matrix)), objective.signs(targets)
+        slopes = loss.value_and_slope(scores, signs)[1]
+        curvatures = curvature(loss, scores, signs)
+        if weights is None:
+            return slopes, curvatures
+        return slopes * weights[:, None], curvatures * weights[:, None]
+
+    # -- state -----------------------------------------------------------------------------------
+
     def add_output(self, new: NewOutput) -> Self:
+        """Return the lane with a class more; pairs are not looked for any longer."""
         grown = super().add_output(new)
-        grown.terms = self.terms
+        grown.terms, grown._next_search = self.terms, 0
         return grown
 
     def state(self) -> tuple[Page, Arrays]:
         page, arrays = super().state()
-        return page | {"terms": plain(self.terms)}, arrays
+        kept, rows = self._kept.state()
+        own = {"terms": plain(self.terms), "next_search": self._next_search}
+        return page | own | kept, arrays | rows
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         self.terms = read(Terms, stored.field("terms"), "terms")
+        self._next_search = stored.whole("next_search", most=LAST_SEARCH)
+        self._kept = FirstRows.from_state(stored, self.problem.outputs, "pairs")
         super().set_state(stored, clock)
+
+    # -- what came out -------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         with np.errstate(all="ignore"):

@@ -51,7 +51,7 @@ class Columns:
             for k, (one, first) in enumerate(
                 zip(schema.columns, schema.first_features(), strict=True)
             )
-            if one.kind in ("number", "date", "time", "clock")
+            if one.kind in ("number", "boolean", "date", "time", "clock")
         }
         return cls([one.name for one in schema.columns], owners, numbers, schema.n_features)
 
@@ -66,6 +66,11 @@ class Columns:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"lookup": None}
+
+    @property
+    def term_count(self) -> int:
+        """One more than the largest of `term_numbers`."""
+        return 2 * len(self.names) + 1
 
     def curves(self, asked: str | Sequence[str]) -> list[int]:
         """Return the columns that curves are asked for: "all" that are numbers, or some by name."""

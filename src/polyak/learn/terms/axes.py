@@ -1,0 +1,97 @@
+"""From columns and rows to the terms of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.learn.terms.basis import curve_axis, level_axis
+from polyak.model.columns import Columns
+from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
+from polyak.model.terms import Axis, Term, Terms, columns_of
+from polyak.rows.sparse import Rows, SparseRows
+
+Floats = NDArray[np.float64]
+
+FUNCTIONS_OF_A_PAIR = 6
+"""The basis functions of each column of a pair: more of them would hardly be told apart."""
+
+
+class Axes:
+    """The columns of a source as terms are made of them."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+
+    def term_numbers(self, features: NDArray[np.int64], terms: Terms) -> NDArray[np.int64]:
+        """Return the number of each feature's term: of its column, or after those its own."""
+        own = features >= terms.begin
+        found = np.empty(len(features), dtype=np.int64)
+        found[~own] = self.columns.term_numbers(features[~own])
+        ends = np.cumsum([term.size for term in terms.terms])
+        number = np.searchsorted(ends, features[own] - terms.begin, side="right")
+        found[own] = self.columns.term_count + number
+        return found
+
+    def curves(self, rows: Rows, asked: str | Sequence[str]) -> Terms:
+        """Return the curves that are asked for, with knots from these rows."""
+        found = [self.axis(column, rows) for column in self.columns.curves(asked)]
+        terms = tuple(Term((axis,)) for axis in found if axis is not None)
+        return Terms(self.columns.n_features, terms, tuple(t.features[0] for t in terms))
+
+    def with_pairs(self, before: Terms, pairs: Sequence[tuple[int, int]], rows: Rows) -> Terms:
+        """Return terms and those of further pairs of columns."""
+        known = {axis.column: axis for term in before.terms for axis in term.axes}
+        short: dict[int, Axis | None] = {}
+        for column in {column for pair in pairs for column in pair}:
+            axis = known.get(self.columns.names[column]) or self.axis(column, rows)
+            short[column] = None if axis is None else axis.first(FUNCTIONS_OF_A_PAIR)
+        made = []
+        for pair in pairs:
+            a, b = (short[column] for column in pair)
+            if a is not None and b is not None:
+                made.append(Term((a, b)))
+        new = [term for term in made if term.name not in {one.name for one in before.terms}]
+        return Terms(before.begin, (*before.terms, *new), before.replaced)
+
+    def axis(self, column: int, rows: Rows) -> Axis | None:
+        """Return the axis of a column; None if it does not vary in these rows."""
+        name = self.columns.names[column]
+        if column not in self.columns.numbers:
+            levels = self._levels(column, rows)
+            return level_axis(name, levels, (columns_of(rows, levels) != 0).astype(float))
+        features = self.columns.numbers[column]
+        values = columns_of(rows, features)
+        there = values[:, 1] == 0 if len(features) > 1 else slice(None)
+        return curve_axis(name, features, values[there, 0])
+
+    def binned(self, rows: Rows) -> list[tuple[int, Binned]]:
+        """Return the columns that vary, and the bins of rows."""
+        found = []
+        for column in range(len(self.columns.names)):
+            if column in self.columns.numbers:
+                values = columns_of(rows, self.columns.numbers[column])
+                missing = values[:, 1] != 0 if values.shape[1] > 1 else None
+                one = bins_of_numbers(values[:, 0], missing)
+            else:
+                levels = self._levels(column, rows)
+                there = columns_of(rows, levels) != 0
+                place = np.where(there.any(axis=1), there.argmax(axis=1), len(levels))
+                one = Binned(place, len(levels) + 1)
+            if (one.bins != one.bins[0]).any():
+                found.append((column, one))
+        return found
+
+    def _levels(self, column: int, rows: Rows) -> tuple[int, ...]:
+        """Return the features of the most frequent levels of a category."""
+        if not isinstance(rows, SparseRows):
+            return ()
+        features, counts = np.unique(rows.entries()[0], return_counts=True)
+        features = features.astype(np.int64)
+        own = (features >= len(self.columns.owners)) & (
+            self.columns.term_numbers(features) == column
+        )
+        order = np.argsort(-counts[own], kind="stable")[:MOST_LEVELS]
+        return tuple(np.sort(features[own][order]).tolist())
