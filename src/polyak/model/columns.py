@@ -1,4 +1,4 @@
-"""The columns that features come from, as far as terms need to know them."""
+"""The columns that features come from."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
-from polyak.model.schema import PLAIN, Schema
+from polyak.model.schema import HASHED, PLAIN, Schema
 
 
 @dataclass(eq=False)
 class Columns:
-    """The columns of a table or of an array.
+    """The columns of a table or of an array, and their features.
 
     Attributes
     ----------
     names : list of str
-    owners : list of int
+    owners : array of int
         The column of each plain feature; hashed features follow.
     numbers : dict
         The columns whose values are numbers: from the column to its features, those of the value
         and of the indicator of a missing one, if there is such.
+    units : dict
+        Of the same columns, offset and scale: a value x is the feature (x - offset) / scale.
     n_features : int
         The number of features of the source.
     lookup : function, optional
@@ -32,74 +34,76 @@ class Columns:
 
     Examples
     --------
-    >>> Columns.of_array(2).term_numbers(np.array([1, 0]))
-    array([1, 0])
+    >>> Columns.of_array(2).column_numbers(np.array([1, 0, 5]))
+    array([1, 0, 2])
     """
 
     names: list[str]
-    owners: list[int]
+    owners: NDArray[np.int64]
     numbers: dict[int, tuple[int, ...]]
+    units: dict[int, tuple[float, float]]
     n_features: int
     lookup: Callable[[], Mapping[int, str]] | None = field(default=None, repr=False)
 
     @classmethod
-    def of_schema(cls, schema: Schema) -> Columns:
+    def of_schema(
+        cls, schema: Schema, lookup: Callable[[], Mapping[int, str]] | None = None
+    ) -> Columns:
         """Return the columns of a table."""
         owners = [k for k, one in enumerate(schema.columns) for _ in PLAIN[one.kind]]
-        numbers = {
-            k: (first, first + 1)
-            for k, (one, first) in enumerate(
-                zip(schema.columns, schema.first_features(), strict=True)
-            )
-            if one.kind in ("number", "boolean", "date", "time", "clock")
-        }
-        return cls([one.name for one in schema.columns], owners, numbers, schema.n_features)
+        numbers, units = {}, {}
+        for k, first in enumerate(schema.first_features()):
+            column = schema.columns[k]
+            if column.kind not in HASHED:
+                numbers[k], units[k] = (first, first + 1), (column.offset, column.scale)
+        names = [one.name for one in schema.columns]
+        return cls(names, np.array(owners, np.int64), numbers, units, schema.n_features, lookup)
 
     @classmethod
     def of_array(cls, width: int, names: Sequence[str] | None = None) -> Columns:
         """Return the columns of an array, each of which is a feature."""
         named = [f"x{k}" for k in range(width)] if names is None else list(names)
-        return cls(named, list(range(width)), {k: (k,) for k in range(width)}, width)
+        numbers = {k: (k,) for k in range(width)}
+        return cls(named, np.arange(width), numbers, dict.fromkeys(numbers, (0.0, 1.0)), width)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Columns:
-        return self  # it does not change, but for what it looks names up in
+        return self  # it does not change
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"lookup": None}
 
-    @property
-    def term_count(self) -> int:
-        """One more than the largest of `term_numbers`."""
-        return 2 * len(self.names) + 1
-
-    def curves(self, asked: str | Sequence[str]) -> list[int]:
-        """Return the columns that curves are asked for: "all" that are numbers, or some by name."""
+    def numbers_named(self, asked: str | Sequence[str]) -> list[int]:
+        """Return columns of numbers: "all" of them, or some by name."""
         if asked == "all":
             return list(self.numbers)
-        unknown = [name for name in asked if name not in self.names]
-        if unknown:
-            raise DataError(f"there is no column {unknown[0]!r} to fit a curve of")
-        found = [self.names.index(name) for name in asked]
-        words = [column for column in found if column not in self.numbers]
-        if words:
-            raise DataError(f"the column {self.names[words[0]]} is not of numbers: it has no curve")
+        found = [self.place(name) for name in asked]
+        for column in found:
+            if column not in self.numbers:
+                raise DataError(
+                    f"the column {self.names[column]} is of words, which have no curve"
+                )
         return found
 
-    def term_numbers(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the column of each feature of the source; one more than all where it is unknown.
+    def place(self, name: str) -> int:
+        """Return the place of a column; raise `DataError` if there is no such column."""
+        if name not in self.names:
+            raise DataError(f"there is no column {name!r}; there are {', '.join(self.names)}")
+        return self.names.index(name)
 
-        Indicators of missing values are terms of their own, after the columns.
-        """
+    def column_numbers(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the column of each feature; the number of columns where it is unknown."""
         features = np.asarray(features, dtype=np.int64)
         plain = features < len(self.owners)
-        found = np.full(len(features), 2 * len(self.names))
-        owners = np.array(self.owners, dtype=np.int64)
-        found[plain] = owners[features[plain]]
-        missing = [own[1] for own in self.numbers.values() if len(own) > 1]
-        found[np.isin(features, missing)] += len(self.names)
+        found = np.full(len(features), len(self.names))
+        found[plain] = self.owners[features[plain]]
         if not plain.all() and self.lookup is not None:
             names, places = self.lookup(), {name: k for k, name in enumerate(self.names)}
             for place in np.flatnonzero(~plain).tolist():
                 column = names.get(int(features[place]), "").partition("=")[0]
-                found[place] = places.get(column, 2 * len(self.names))
+                found[place] = places.get(column, len(self.names))
         return found
+
+    def is_missing(self, features: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each feature is the indicator of a missing number."""
+        missing = [own[1] for own in self.numbers.values() if len(own) > 1]
+        return np.isin(features, missing)

@@ -173,10 +173,15 @@ class Terms:
         """Return the same without pairs."""
         return replace(self, terms=tuple(term for term in self.terms if term.kind == "curve"))
 
-    def places(self) -> list[slice]:
-        """Return the features of each term."""
-        ends = self.begin + np.cumsum([0, *(term.size for term in self.terms)])
-        return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+    def numbers(self, features: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the place among the terms of each feature that is of a term."""
+        ends = np.cumsum([term.size for term in self.terms])
+        return np.searchsorted(ends, features - self.begin, side="right")
+
+    def features_of(self, place: int) -> NDArray[np.int64]:
+        """Return the features of a term."""
+        first = self.begin + sum(term.size for term in self.terms[:place])
+        return np.arange(first, first + self.terms[place].size)
 
     def expand(self, rows: Rows) -> SparseRows:
         """Return rows with the features of the terms, of 64 bits."""

@@ -104,6 +104,26 @@ class CandidateReport:
         return found
 
 
+class TermReport(NamedTuple):
+    """A column of an additive model, or a pair of them.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"curve", "category", "linear", "pair"}
+    edf : float
+        Effective degrees of freedom: how many weights without a penalty would be as flexible.
+    statistic, p_value : float or None
+        A test of whether it has any effect, all else being equal; None with several outputs.
+    """
+
+    name: str
+    kind: str
+    edf: float
+    statistic: float | None = None
+    p_value: float | None = None
+
+
 class Measure(NamedTuple):
     """Figures on rows that were not learned yet, from which the candidate was chosen.
 
@@ -246,6 +266,8 @@ class TrainingReport:
     source : SourceReport or None
     check : CheckReport or None
         An evaluation on later rows before they were learned, if it was requested.
+    terms : tuple of TermReport
+        The columns and pairs of an additive model.
     """
 
     rows: int
@@ -268,6 +290,7 @@ class TrainingReport:
     spreads: dict[int, NotNegative] = field(default_factory=dict)
     source: SourceReport | None = None
     check: CheckReport | None = None
+    terms: tuple[TermReport, ...] = ()
 
     def __post_init__(self) -> None:
         if self.best_candidate >= len(self.candidates):

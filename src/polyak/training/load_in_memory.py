@@ -143,8 +143,8 @@ def learn_loaded(
     learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
     learner.classes = _classes(job, loaded, learner)
     if stream.schema is not None:
-        learner.columns = Columns.of_schema(stream.schema)
-        learner.columns.lookup = lambda: loaded.known.features.names
+        names = loaded.known.features.names
+        learner.columns = Columns.of_schema(stream.schema, lambda: names)
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,

@@ -152,8 +152,7 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
-            self._learner.columns = Columns.of_schema(self._schema)
-            self._learner.columns.lookup = self._known_names
+            self._learner.columns = Columns.of_schema(self._schema, self._known_names)
 
     def _seed(self) -> int:
         return self._job.recipe.seed + self._passes_done  # another order in every pass

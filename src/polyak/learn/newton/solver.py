@@ -498,6 +498,10 @@ class NewtonSolver:
         with one_blas_thread():
             return sandwich_of(done._learned.standard, *own)
 
+    def learned(self) -> Learned:
+        """Return what is known once all rows are learned, those that are held too."""
+        return self._finished()._learned
+
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""
         return drift(self._earlier, self.clock, sandwich)

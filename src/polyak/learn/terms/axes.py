@@ -29,15 +29,25 @@ class Axes:
         """Return the number of each feature's term: of its column, or after those its own."""
         own = features >= terms.begin
         found = np.empty(len(features), dtype=np.int64)
-        found[~own] = self.columns.term_numbers(features[~own])
-        ends = np.cumsum([term.size for term in terms.terms])
-        number = np.searchsorted(ends, features[own] - terms.begin, side="right")
-        found[own] = self.columns.term_count + number
+        plain = features[~own]
+        found[~own] = self.columns.column_numbers(plain)
+        found[~own] += np.where(self.columns.is_missing(plain), self.missing, 0)
+        found[own] = self.first_term + terms.numbers(features[own])
         return found
+
+    @property
+    def missing(self) -> int:
+        """The distance from the number of a column to that of its missing values."""
+        return len(self.columns.names) + 1
+
+    @property
+    def first_term(self) -> int:
+        """The number of the first curve."""
+        return 2 * self.missing
 
     def curves(self, rows: Rows, asked: str | Sequence[str]) -> Terms:
         """Return the curves that are asked for, with knots from these rows."""
-        found = [self.axis(column, rows) for column in self.columns.curves(asked)]
+        found = [self.axis(column, rows) for column in self.columns.numbers_named(asked)]
         terms = tuple(Term((axis,)) for axis in found if axis is not None)
         return Terms(self.columns.n_features, terms, tuple(t.features[0] for t in terms))
 
@@ -91,7 +101,7 @@ class Axes:
         features, counts = np.unique(rows.entries()[0], return_counts=True)
         features = features.astype(np.int64)
         own = (features >= len(self.columns.owners)) & (
-            self.columns.term_numbers(features) == column
+            self.columns.column_numbers(features) == column
         )
         order = np.argsort(-counts[own], kind="stable")[:MOST_LEVELS]
         return tuple(np.sort(features[own][order]).tolist())

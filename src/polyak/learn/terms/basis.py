@@ -96,7 +96,8 @@ def knots_of(values: Floats, most: int = MOST_KNOTS) -> Floats:
             break
         often |= more
     rest = np.repeat(different[~often], counts[~often])
-    quantiles = np.quantile(rest, np.linspace(0.0, 1.0, left), method="nearest")
+    levels = np.square(np.sin(np.linspace(0.0, 0.5 * np.pi, left)))
+    quantiles = np.quantile(rest, levels, method="nearest")
     return np.unique(np.concatenate([different[often], quantiles]))
 
 

@@ -22,6 +22,7 @@ from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.model.columns import Columns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.model.terms import Terms
+from polyak.model.training_report import TermReport
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -334,6 +335,10 @@ class Lane(Protocol):
         That is a number of rows, and how far weights have moved since, in standard errors.
         """
         return None
+
+    def term_reports(self) -> tuple[TermReport, ...]:
+        """Return what is known of each term of an additive model."""
+        return ()
 
     def average_start(self, place: int) -> Floats:
         """Return the row at which each output's average began; NaN where nothing is averaged."""

@@ -20,9 +20,11 @@ from polyak.learn.terms.pairs import find_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.terms import ROWS_AT_A_TIME, Terms
+from polyak.model.training_report import TermReport
 from polyak.rows.sparse import Rows, core_rows
 from polyak.storage.container import plain
 from polyak.storage.records import read
+from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
     from polyak.learn.newton.objective import Objective
@@ -184,6 +186,20 @@ class TermsLane(NewtonRacer):
         super().set_state(stored, clock)
 
     # -- what came out -------------------------------------------------------------------------
+
+    def sandwich(self) -> tuple[Sandwich, None]:
+        """Return the weights and their covariance."""
+        from polyak.learn.terms.results import covariance_of
+
+        with np.errstate(all="ignore"):
+            return covariance_of(self.newton.learned(), self.newton.clock), None
+
+    def term_reports(self) -> tuple[TermReport, ...]:
+        from polyak.learn.terms.results import term_reports
+
+        assert self.terms is not None
+        with np.errstate(all="ignore"):
+            return term_reports(self.newton.learned(), self.axes, self.terms, self.newton.clock)
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         with np.errstate(all="ignore"):
