@@ -40,6 +40,7 @@ from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.learn.recipes.recipe import RECIPES
 from polyak.losses import get_loss, loss_text, parameter_given
+from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
@@ -79,6 +80,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         "max_iter": [_AUTO, Interval(Integral, 1, None, closed="left")],
         "intervals": ["boolean"],
         "shuffle": ["boolean"],
+        "curves": [StrOptions({"all"}), "array-like", None],
+        "pairs": [_AUTO, Interval(Integral, 1, None, closed="left"), "array-like", None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "categorical": ["array-like"],
@@ -277,6 +280,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             l1_ratio=float(self.l1_ratio),
             positive=bool(self.positive),
             multi_class=getattr(self, "multi_class", "auto"),
+            curves=_names_or_word(self.curves) or (),
+            pairs=_pairs_or_number(self.pairs),
         )
 
     def _loss_text(self) -> str:
@@ -299,8 +304,17 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         schema = self._schema
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
+        if recipe.curves or recipe.pairs:
+            learner.columns = self._columns()
         features = FeatureMap.of(schema, names=self._names())
         return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
+
+    def _columns(self) -> SourceColumns:
+        """Return the columns of the rows, for terms."""
+        if self._schema is not None:
+            return SourceColumns.of_schema(self._schema, lambda: self._hashed)
+        names = getattr(self, "feature_names_in_", None)
+        return SourceColumns.of_array(self.n_features_in_, None if names is None else list(names))
 
     def _going_on(self) -> bool:
         """Whether ``fit`` continues from the previous fit."""
@@ -471,3 +485,16 @@ def _canonical(X: Any) -> Any:
 
 def _auto_or_float(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
+
+
+def _names_or_word(asked: Any) -> str | tuple[str, ...]:
+    """Return columns as a recipe has them: by name, those of an array as x0, x1, and so on."""
+    if asked is None or isinstance(asked, str):
+        return asked or ()
+    return tuple(one if isinstance(one, str) else f"x{one}" for one in asked)
+
+
+def _pairs_or_number(asked: Any) -> Any:
+    if asked is None or isinstance(asked, str | int):
+        return asked or 0
+    return tuple(tuple(_names_or_word(pair)) for pair in asked)

@@ -205,6 +205,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         intervals: bool = False,
         multi_class: str = "auto",
         class_weight: Any = None,
+        curves: Any = None,
+        pairs: Any = None,
         warm_start: bool = False,
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
@@ -231,6 +233,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self.intervals = intervals
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.curves = curves
+        self.pairs = pairs
         self.warm_start = warm_start
         self.categorical = categorical
         self.numeric = numeric

@@ -172,6 +172,42 @@ class FittedAttributes:
             self._with_intervals()  # which warns where they cannot be trusted
         return model.coefficients(level)
 
+    @property
+    def terms_(self) -> list[dict[str, Any]]:
+        """The columns and pairs of an additive model: kind, degrees of freedom and p-value."""
+        return [term._asdict() for term in self._report().terms]
+
+    def effect(self, column: str, level: float = 0.95, grid: Any = None) -> Any:
+        """Return what a column contributes to the score, with a pointwise band.
+
+        Parameters
+        ----------
+        column : str
+            Its name; the columns of an array are "x0", "x1" and so on.
+        level : float, default=0.95
+            The confidence level of the band.
+        grid : array, optional
+            The values at which the effect is wanted.
+
+        Returns
+        -------
+        Effect
+            ``grid``, ``value``, ``lower`` and ``upper``.
+        """
+        from polyak.model.effects import effect
+
+        return effect(self.to_model(), column, level, grid)
+
+    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+        """Return the names of columns and pairs, and what each contributes to the scores of rows.
+
+        The contributions add up to the score; the last is the intercept.
+        """
+        from polyak.model.effects import contributions
+
+        check_is_fitted(self)
+        return contributions(self.to_model(), self._rows(X))
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the name of each column of ``coef_``.
 

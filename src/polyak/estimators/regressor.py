@@ -201,6 +201,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         max_iter: Any = "auto",
         shuffle: bool = True,
         intervals: bool = False,
+        curves: Any = None,
+        pairs: Any = None,
         warm_start: bool = False,
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
@@ -227,6 +229,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.intervals = intervals
+        self.curves = curves
+        self.pairs = pairs
         self.warm_start = warm_start
         self.categorical = categorical
         self.numeric = numeric

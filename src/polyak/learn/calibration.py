@@ -20,7 +20,7 @@ from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.targets import encode, mean_weight
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss, get_loss
 from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
@@ -148,7 +148,7 @@ def calibrated(
     classes: NDArray[Any] | None,
     n_features: int | None,
     may_drift: bool,
-    columns: Columns | None = None,
+    columns: SourceColumns | None = None,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
 

@@ -31,7 +31,7 @@ from polyak.learn.targets import (
     learn_rows,
     rows_there,
 )
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss, get_loss
 from polyak.model.linear import LinearModel
@@ -61,7 +61,7 @@ class Learner:
         How many numbers a target has, for regression.
     watch : OrderWatch, optional
         Where rows come as they stand: it says if order matters, and some candidates never rest.
-    columns : Columns, optional
+    columns : SourceColumns, optional
         The columns that features come from, which curves need.
 
     Examples
@@ -83,7 +83,7 @@ class Learner:
         n_features: int | None = None,
         outputs: int = 1,
         watch: OrderWatch | None = None,
-        columns: Columns | None = None,
+        columns: SourceColumns | None = None,
     ) -> None:
         self.recipe, self.columns = recipe, columns
         self.calibration = Calibration(get_loss(recipe.loss))
@@ -265,7 +265,7 @@ class Learner:
         cls,
         page: dict[str, Any],
         arrays: dict[str, NDArray[Any]],
-        columns: Columns | None = None,
+        columns: SourceColumns | None = None,
     ) -> Learner:
         """Return the learner that `state` was of; ValueError if the state is corrupt.
 

@@ -14,7 +14,7 @@ from polyak.model.schema import HASHED, PLAIN, Schema
 
 
 @dataclass(eq=False)
-class Columns:
+class SourceColumns:
     """The columns of a table or of an array, and their features.
 
     Attributes
@@ -34,7 +34,7 @@ class Columns:
 
     Examples
     --------
-    >>> Columns.of_array(2).column_numbers(np.array([1, 0, 5]))
+    >>> SourceColumns.of_array(2).column_numbers(np.array([1, 0, 5]))
     array([1, 0, 2])
     """
 
@@ -48,7 +48,7 @@ class Columns:
     @classmethod
     def of_schema(
         cls, schema: Schema, lookup: Callable[[], Mapping[int, str]] | None = None
-    ) -> Columns:
+    ) -> SourceColumns:
         """Return the columns of a table."""
         owners = [k for k, one in enumerate(schema.columns) for _ in PLAIN[one.kind]]
         numbers, units = {}, {}
@@ -60,13 +60,13 @@ class Columns:
         return cls(names, np.array(owners, np.int64), numbers, units, schema.n_features, lookup)
 
     @classmethod
-    def of_array(cls, width: int, names: Sequence[str] | None = None) -> Columns:
+    def of_array(cls, width: int, names: Sequence[str] | None = None) -> SourceColumns:
         """Return the columns of an array, each of which is a feature."""
         named = [f"x{k}" for k in range(width)] if names is None else list(names)
         numbers = {k: (k,) for k in range(width)}
         return cls(named, np.arange(width), numbers, dict.fromkeys(numbers, (0.0, 1.0)), width)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Columns:
+    def __deepcopy__(self, memo: dict[int, Any]) -> SourceColumns:
         return self  # it does not change
 
     def __getstate__(self) -> dict[str, Any]:

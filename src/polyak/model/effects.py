@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.model.intervals import quantile
 from polyak.model.terms import Axis, Term
 from polyak.rows.sparse import SparseRows, as_rows, dense_as_sparse
@@ -132,11 +132,11 @@ def _place(term: Term, names: list[str]) -> int:
     return names.index(term.name)
 
 
-def columns_of_model(model: LinearModel) -> Columns:
+def columns_of_model(model: LinearModel) -> SourceColumns:
     """Return the columns that a model's features come from."""
     schema, features = model.features.schema, model.features
     if schema is None:
         width = model.n_features if model.terms is None else model.terms.begin
         names = [features.name(index) or f"x{index}" for index in range(width)]
-        return Columns.of_array(width, names)
-    return Columns.of_schema(schema, lambda: features.names)
+        return SourceColumns.of_array(width, names)
+    return SourceColumns.of_schema(schema, lambda: features.names)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.learn.stored_state import StoredState
 from polyak.storage.container import (
     Arrays,
@@ -145,7 +145,7 @@ class CheckpointFolder:
             sync_folder(self.folder)
 
     def load(
-        self, data: str, options: dict[str, Any], columns: Columns | None = None
+        self, data: str, options: dict[str, Any], columns: SourceColumns | None = None
     ) -> Checkpoint | None:
         """Read the last checkpoint of the same data and options; None if there is none.
 
@@ -199,7 +199,7 @@ def _checkpoint(
     arrays: Arrays,
     data: str,
     options: dict[str, Any],
-    columns: Columns | None,
+    columns: SourceColumns | None,
 ) -> Checkpoint:
     try:
         stored = StoredState(page, arrays)

@@ -19,7 +19,7 @@ from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.losses import get_loss
 from polyak.model.checking import Check
 from polyak.model.features import FeatureMap
@@ -144,7 +144,7 @@ def learn_loaded(
     learner.classes = _classes(job, loaded, learner)
     if stream.schema is not None:
         names = loaded.known.features.names
-        learner.columns = Columns.of_schema(stream.schema, lambda: names)
+        learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,

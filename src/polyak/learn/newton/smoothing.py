@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.learn.newton.block.algebra import definite_inverse
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.information import Information
@@ -33,10 +34,10 @@ FIRST = 10.0
 """The penalty of every term at first, in rows."""
 LEAST, MOST = 1e-3, 1e9
 """Penalties are between these."""
-ROUNDS = 3
-"""Rounds at each fit; the next fit goes on from there."""
-CONVERGED = 0.01
-"""The relative change of all penalties below which there is no further round."""
+ROUNDS = 8
+"""The most rounds at each fit; the next fit goes on from there."""
+CONVERGED = 0.05
+"""The change of every term's degrees of freedom below which there is no further round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +103,18 @@ class Smoothing:
         first, units = int(standard.fit_intercept), np.square(standard.units)
         terms, found = self.term_of(standard.features), self
         there = np.bincount(terms) > 0
+        before = np.full(len(there), np.inf)
         for _ in range(ROUNDS):
             penalties = found.penalties_of(len(there))
+            used = found.freedom(known, standard)
+            if np.abs(used - before).max(initial=0.0) < CONVERGED:
+                break
+            before = used
             sizes = np.bincount(terms, np.square(known.W[first:, 0]).sum(axis=1) / units)
-            better = self.dispersion * found.freedom(known, standard) / np.maximum(sizes, 1e-300)
+            better = self.dispersion * used / np.maximum(sizes, 1e-300)
             better = np.clip(np.where(there, better, penalties), LEAST, MOST)
             found = replace(found, penalties=better)
             known = Information.added([known], [1.0], found.ridge(standard))
-            if np.abs(np.log(better / penalties)).max(initial=0.0) < CONVERGED:
-                break
         return found, known
 
     def freedom(self, known: Information, standard: Standard) -> Floats:
@@ -120,7 +124,8 @@ class Smoothing:
         penalty = self.ridge(standard).tiled(known.outputs_each).shrink[:, 0]
         found = np.zeros(int(terms.max(initial=-1)) + 1)
         for G in known.G:
-            inverse = np.diagonal(np.linalg.inv(G + np.diag(penalty)))
+            factor = definite_inverse(G, penalty)
+            inverse = np.full(len(G), np.nan) if factor is None else np.square(factor).sum(axis=0)
             for own in inverse.reshape(known.outputs_each, -1):
                 found += np.bincount(terms, 1.0 - shrink * own[first:])
         return found * (known.W.shape[2] / (len(known.G) * known.outputs_each))

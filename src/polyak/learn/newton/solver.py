@@ -103,7 +103,8 @@ class NewtonSolver:
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         ridge, intervals, together = objective.is_ridge, objective.intervals, objective.softmax
         first_block = BLOCK if objective.exact or ridge else LONG_BLOCK
-        self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block)
+        often = ridge and objective.term_of is None
+        self._cadence = Cadence(GROWTH if often else GROWTH_OF_SPARSE, first_block)
         self._scorer = Scorer(objective)
         own = (objective.loss, objective.outputs)
         most = most_features(*own, intervals=intervals, together=together)
@@ -131,9 +132,11 @@ class NewtonSolver:
         if self.objective.fit_intercept and self.left is None:
             self._learned.known.W[0] = constants
 
-    def fit_once(self) -> None:
-        """Fit weights to full blocks and in the end only: no row is to be scored meanwhile."""
-        self._cadence = Cadence(math.inf, self._cadence.first_block)
+    def fit_once(self, X: Rows, y: ArrayLike, sample_weight: Floats | None = None) -> None:
+        """Learn rows, fitting weights to full blocks only: none is to be scored meanwhile."""
+        before, self._cadence = self._cadence, Cadence(math.inf, self._cadence.first_block)
+        self.learn(X, y, sample_weight)
+        before.fitted, self._cadence = self._cadence.fitted, before
 
     def __len__(self) -> int:
         return len(self.objective.penalties) * self.objective.outputs
@@ -329,7 +332,8 @@ class NewtonSolver:
             standard=learned.standard.with_rows(features, self.threads),
             weight=learned.weight + self._held.total_weight(),
         )
-        due, start = self._cadence.is_due(self.clock, len(self._learned.standard)), None
+        due, start = self._cadence.is_due(self.clock, len(learned.standard)), None
+        due = due or learned.smoothing is not None
         if self._before and not (self.objective.softmax or self.objective.exact):
             start = self._scores(0).reshape(self._held.count, -1, self.objective.outputs)
         fit = Fit(

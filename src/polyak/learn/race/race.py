@@ -36,7 +36,7 @@ from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
 from polyak.processors import processors
@@ -449,7 +449,7 @@ class Race:
         stored: StoredState,
         recipe: Recipe,
         n_features: int | None,
-        columns: Columns | None = None,
+        columns: SourceColumns | None = None,
     ) -> Race:
         """Return the race that `state` was of: it goes on as if it had never stopped."""
         dtype = stored.field("dtype")

@@ -64,7 +64,7 @@ class Recipe:
     positive: bool = False
     multi_class: str = "auto"
     curves: str | tuple[str, ...] = ()
-    pairs: str | int = 0
+    pairs: str | int | tuple[tuple[str, ...], ...] = 0
 
     def __post_init__(self) -> None:
         self._check_penalty()
@@ -111,8 +111,11 @@ class Recipe:
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Recipe:
         """Return the recipe of fields as JSON has them."""
-        lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
-        return cls(**(fields | lists))
+
+        def frozen(value: Any) -> Any:
+            return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+        return cls(**{name: frozen(value) for name, value in fields.items()})
 
     @property
     def is_sparse(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.terms.basis import curve_axis, level_axis
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
 from polyak.model.terms import Axis, Term, Terms, columns_of
 from polyak.rows.sparse import Rows, SparseRows
@@ -19,11 +19,22 @@ FUNCTIONS_OF_A_PAIR = 6
 """The basis functions of each column of a pair: more of them would hardly be told apart."""
 
 
-class Axes:
-    """The columns of a source as terms are made of them."""
+OF_CURVES, OF_PAIRS = 0.4, 0.45
+"""The shares of all features there may be that curves and pairs take at most."""
 
-    def __init__(self, columns: Columns) -> None:
-        self.columns = columns
+
+class Axes:
+    """The columns of a source as terms are made of them.
+
+    Parameters
+    ----------
+    columns : SourceColumns
+    widest : int
+        The most features there may be.
+    """
+
+    def __init__(self, columns: SourceColumns, widest: int) -> None:
+        self.columns, self.widest = columns, widest
 
     def term_numbers(self, features: NDArray[np.int64], terms: Terms) -> NDArray[np.int64]:
         """Return the number of each feature's term: of its column, or after those its own."""
@@ -47,7 +58,9 @@ class Axes:
 
     def curves(self, rows: Rows, asked: str | Sequence[str]) -> Terms:
         """Return the curves that are asked for, with knots from these rows."""
-        found = [self.axis(column, rows) for column in self.columns.numbers_named(asked)]
+        columns = self.columns.numbers_named(asked)
+        most = max(int(OF_CURVES * self.widest) // max(len(columns), 1), 1)
+        found = [self.axis(column, rows, most) for column in columns]
         terms = tuple(Term((axis,)) for axis in found if axis is not None)
         return Terms(self.columns.n_features, terms, tuple(t.features[0] for t in terms))
 
@@ -59,14 +72,15 @@ class Axes:
             axis = known.get(self.columns.names[column]) or self.axis(column, rows)
             short[column] = None if axis is None else axis.first(FUNCTIONS_OF_A_PAIR)
         made = []
-        for pair in pairs:
+        room = int(OF_PAIRS * self.widest) // FUNCTIONS_OF_A_PAIR**2
+        for pair in pairs[: max(room, 1)]:
             a, b = (short[column] for column in pair)
             if a is not None and b is not None:
                 made.append(Term((a, b)))
         new = [term for term in made if term.name not in {one.name for one in before.terms}]
         return Terms(before.begin, (*before.terms, *new), before.replaced)
 
-    def axis(self, column: int, rows: Rows) -> Axis | None:
+    def axis(self, column: int, rows: Rows, most: int = FUNCTIONS_OF_A_PAIR) -> Axis | None:
         """Return the axis of a column; None if it does not vary in these rows."""
         name = self.columns.names[column]
         if column not in self.columns.numbers:
@@ -75,7 +89,7 @@ class Axes:
         features = self.columns.numbers[column]
         values = columns_of(rows, features)
         there = values[:, 1] == 0 if len(features) > 1 else slice(None)
-        return curve_axis(name, features, values[there, 0])
+        return curve_axis(name, features, values[there, 0], most)
 
     def binned(self, rows: Rows) -> list[tuple[int, Binned]]:
         """Return the columns that vary, and the bins of rows."""

@@ -23,9 +23,11 @@ LEAST_VARIANCE = 1e-3
 
 
 def curve_axis(
-    column: str, features: tuple[int, ...], values: Floats, weights: Floats | None = None
+    column: str, features: tuple[int, ...], values: Floats, most: int = MOST_KNOTS
 ) -> Axis | None:
     """Return the axis of a curve from values of the first rows; None if they do not vary.
+
+    It has at most ``most`` functions.
 
     Examples
     --------
@@ -41,8 +43,8 @@ def curve_axis(
         return None
     hats = Axis(column, features, tuple(knots.tolist()), _rows(np.eye(len(knots))))
     differences = np.diff(np.eye(len(knots)), axis=0)
-    basis = smooth_basis(hats.at(values), differences.T @ differences, weights)
-    return Axis(column, features, hats.knots, _rows(basis))
+    basis = smooth_basis(hats.at(values), differences.T @ differences)
+    return Axis(column, features, hats.knots, _rows(basis[:, :most]))
 
 
 def level_axis(column: str, features: tuple[int, ...], levels: Floats) -> Axis | None:
@@ -52,15 +54,14 @@ def level_axis(column: str, features: tuple[int, ...], levels: Floats) -> Axis |
     return Axis(column, features, (), _rows(smooth_basis(levels, np.eye(len(features)))))
 
 
-def smooth_basis(places: Floats, roughness: Floats, weights: Floats | None = None) -> Floats:
+def smooth_basis(places: Floats, roughness: Floats) -> Floats:
     """Return the values of the basis functions at the knots, a column each.
 
     ``places`` are the rows in terms of knots: row by row, weights that add up to one. Functions are
     uncorrelated over the rows; the first has the variance one, and the variance of each is
     inversely proportional to its roughness.
     """
-    counts = np.ones(len(places)) if weights is None else weights
-    moments = (places * counts[:, None]).T @ places / counts.sum()
+    moments = places.T @ places / len(places)
     centred = np.linalg.svd(moments.sum(axis=0)[None])[2][1:].T
     inner = centred.T @ moments @ centred
     # A knot that hardly any row is near is as good as its neighbours.

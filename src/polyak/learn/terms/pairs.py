@@ -79,7 +79,7 @@ def find_pairs(
     slopes: Floats,
     curvatures: Floats,
     dispersion: float,
-    most: int = MOST_PAIRS,
+    most: int,
 ) -> list[tuple[int, int]]:
     """Return the pairs of columns whose interaction gains most, at most ``most`` of them.
 

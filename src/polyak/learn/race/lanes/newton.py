@@ -250,8 +250,7 @@ class NewtonRacer(Lane):
             rest = np.setdiff1d(np.arange(len(rows)), held)
             some = take_rows(rows, rest)
             solver = self._solver(some[:CALIBRATION_ROWS], [self.candidates[place]])
-            solver.fit_once()
-            solver.learn(some, targets[rest], None if weights is None else weights[rest])
+            solver.fit_once(some, targets[rest], None if weights is None else weights[rest])
             if solver.left is None:
                 coef, intercept = solver.weights(rows.shape[1], place=0)
                 matrix = np.ascontiguousarray(coef.T)

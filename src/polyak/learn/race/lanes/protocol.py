@@ -19,7 +19,7 @@ from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
-from polyak.model.columns import Columns
+from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.model.terms import Terms
 from polyak.model.training_report import TermReport
@@ -50,7 +50,7 @@ class Problem:
         The shift of the rows that averaged SGD learns from.
     begin_at : array or None
         The intercepts to begin with, one per output, if not with zero.
-    columns : Columns or None
+    columns : SourceColumns or None
         The columns that features come from, where terms are asked for.
     """
 
@@ -62,7 +62,7 @@ class Problem:
     dtype: Any
     centre: Centre = NOTHING
     begin_at: Floats | None = None
-    columns: Columns | None = None
+    columns: SourceColumns | None = None
 
     @property
     def has_labels(self) -> bool:

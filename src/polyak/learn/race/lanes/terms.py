@@ -16,7 +16,7 @@ from polyak.learn.race.lanes.protocol import NewOutput, Problem
 from polyak.learn.recipes import NewtonCandidate, Recipe, TermsCandidate
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
-from polyak.learn.terms.pairs import find_pairs
+from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.terms import ROWS_AT_A_TIME, Terms
@@ -52,7 +52,8 @@ class TermsLane(NewtonRacer):
         self.terms: Terms | None = None
         # Rows to look for pairs in, which are learned again with the pairs that are found.
         self._kept = FirstRows("pairs")
-        self._next_search = FIRST_SEARCH if candidates[0].pairs else 0
+        asked = recipe.pairs if candidates[0].pairs else ()
+        self._next_search = 0 if isinstance(asked, tuple) else FIRST_SEARCH
 
     def _objective(self, candidates: Sequence[NewtonCandidate | TermsCandidate]) -> Objective:
         own = super()._objective(candidates)
@@ -62,7 +63,7 @@ class TermsLane(NewtonRacer):
     def axes(self) -> Axes:
         """The columns that terms are made of."""
         assert self.problem.columns is not None
-        return Axes(self.problem.columns)
+        return Axes(self.problem.columns, self.newton.widest)
 
     def term_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the terms of features: columns first, then curves and pairs."""
@@ -87,7 +88,11 @@ class TermsLane(NewtonRacer):
 
     def warm_up(self, rows: Rows) -> None:
         """Take knots, centres and spreads from the rows that calibration looks at."""
-        self.terms = self.axes.curves(rows, self.recipe.curves)
+        axes, asked = self.axes, self.recipe.pairs
+        self.terms = axes.curves(rows, self.recipe.curves)
+        if isinstance(asked, tuple) and self.candidates[0].pairs:
+            pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
+            self.terms = axes.with_pairs(self.terms, pairs, rows)
         super().warm_up(rows)
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
@@ -130,7 +135,9 @@ class TermsLane(NewtonRacer):
         self.terms = known.curves_only()
         if self.terms.size < known.size:
             self._learn_anew(kept, threads)
-        found = find_pairs(axes.binned(rows), *self._unexplained(kept), self.newton.dispersion)
+        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
+        binned, unexplained = axes.binned(rows), self._unexplained(kept)
+        found = find_pairs(binned, *unexplained, self.newton.dispersion, most)
         self.terms = axes.with_pairs(self.terms, found, rows)
         if [term.name for term in self.terms.terms] == [term.name for term in known.terms]:
             self.newton, self.terms = before, known
@@ -148,7 +155,7 @@ class TermsLane(NewtonRacer):
         self.newton.threads = threads
         for begin in range(0, given.total, ROWS_AT_A_TIME):
             part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
-            self.newton.learn(self._own_rows(part.rows), part.targets, part.weights)
+            self.newton.fit_once(self._own_rows(part.rows), part.targets, part.weights)
 
     def _unexplained(self, given: TrainingRows) -> tuple[Floats, Floats]:
         """Return the slopes and curvatures of rows by the model, a column per output."""
