@@ -135,9 +135,14 @@ class NewtonRacer(Lane):
         return most is None or most > self.newton.widest
 
     @property
+    def most_features(self) -> int | None:
+        """The number of features there can be, if that is known."""
+        return self.problem.n_features
+
+    @property
     def n_features(self) -> int:
         """The number of features there are."""
-        known = self.problem.n_features
+        known = self.most_features
         return self.newton.n_features if known is None else known
 
     @property
@@ -325,7 +330,7 @@ class NewtonRacer(Lane):
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         stored.whole("clock", most=clock)
-        self.newton.set_state(stored, self.problem.n_features)
+        self.newton.set_state(stored, self.most_features)
         self._not_learned = clock - self.newton.clock
         self.counts.set_state(stored)
 

@@ -73,9 +73,9 @@ class TermsLane(NewtonRacer):
     # -- what the race asks ----------------------------------------------------------------------
 
     @property
-    def n_features(self) -> int:
+    def most_features(self) -> int | None:
         """The number of features with those of the terms."""
-        return super().n_features if self.terms is None else self.terms.n_features
+        return None if self.terms is None else self.terms.n_features
 
     @property
     def fewest(self) -> int:
