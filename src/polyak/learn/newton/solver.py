@@ -33,7 +33,7 @@ from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
 from polyak.learn.newton.scoring import Scorer, progressive_sums
-from polyak.learn.newton.smoothing import Smoothing
+from polyak.learn.newton.smoothing import FEWEST, Smoothing
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
@@ -350,7 +350,8 @@ class NewtonSolver:
         )
         known = fit.information()
         if known.is_finite() and learned.smoothing is not None:
-            counted.smoothing, known = self._smoothed(counted, known)
+            if not provisional or self.clock >= FEWEST:
+                counted.smoothing, known = self._smoothed(counted, known)
             if provisional:
                 learned.smoothing = replace(learned.smoothing, penalties=counted.smoothing.penalties)
                 known = learned.padded().moved_to(known.W)
