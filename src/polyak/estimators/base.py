@@ -304,7 +304,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         schema = self._schema
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
-        if recipe.curves or recipe.pairs:
+        if recipe.is_additive:
             learner.columns = self._columns()
         features = FeatureMap.of(schema, names=self._names())
         return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))

@@ -20,9 +20,9 @@ from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.targets import encode, mean_weight
-from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss, get_loss
+from polyak.model.columns import SourceColumns
 from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
 
 Floats = NDArray[np.float64]

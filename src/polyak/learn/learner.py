@@ -31,13 +31,15 @@ from polyak.learn.targets import (
     learn_rows,
     rows_there,
 )
-from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss, get_loss
+from polyak.model.columns import SourceColumns
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
 from polyak.rows.sparse import as_rows, take_rows
+from polyak.storage.container import plain
+from polyak.storage.records import read
 from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
@@ -251,6 +253,7 @@ class Learner:
             "outputs": self.outputs if found is None or found.one_vs_rest else found.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "classes_may_join": self.classes_may_join,
+            "columns": plain(self.columns),
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
@@ -261,16 +264,8 @@ class Learner:
         return page, arrays
 
     @classmethod
-    def from_state(
-        cls,
-        page: dict[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        columns: SourceColumns | None = None,
-    ) -> Learner:
-        """Return the learner that `state` was of; ValueError if the state is corrupt.
-
-        The columns are those of the source, which are not part of the state.
-        """
+    def from_state(cls, page: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
+        """Return the learner that `state` was of; ValueError if the state is corrupt."""
         stored = StoredState(page, arrays)
         classes, n_features = stored.field("classes"), stored.field("n_features")
         learner = cls(
@@ -278,7 +273,7 @@ class Learner:
             classes=None if classes is None else labels_from_json(classes),
             n_features=None if n_features is None else stored.whole("n_features"),
             outputs=stored.whole("outputs", least=1),
-            columns=columns,
+            columns=read(SourceColumns | None, stored.field("columns"), "columns"),
         )
         several = learner.classes is None or len(learner.classes) > 1
         stored.require(several, "classes", "must be two or more")
@@ -286,7 +281,7 @@ class Learner:
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
             found, width = learner.recipe_found, learner.n_features
-            learner.race = Race.from_state(own, found, width, columns)
+            learner.race = Race.from_state(own, found, width, learner.columns)
             learner._check_race(own)
         learner.classes_may_join = stored.flag("classes_may_join")
         learner._first = FirstRows.from_state(stored, learner.outputs)

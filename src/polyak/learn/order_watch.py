@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
 from polyak.learn.race import Leader, Race
 from polyak.learn.race.history import measure
 from polyak.learn.stored_state import StoredState
@@ -31,7 +30,6 @@ from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.rows.class_order import sorted_by_class
-from polyak.rows.sparse import core_rows
 
 Floats = NDArray[np.float64]
 

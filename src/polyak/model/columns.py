@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ class SourceColumns:
     Attributes
     ----------
     names : list of str
-    owners : array of int
+    owners : tuple of int
         The column of each plain feature; hashed features follow.
     numbers : dict
         The columns whose values are numbers: from the column to its features, those of the value
@@ -29,8 +29,9 @@ class SourceColumns:
         Of the same columns, offset and scale: a value x is the feature (x - offset) / scale.
     n_features : int
         The number of features of the source.
-    lookup : function, optional
-        Returns the names of hashed features seen so far, such as ``city=Ulm``; it is not stored.
+    lookup : function or None
+        Returns the names of hashed features seen so far, such as ``city=Ulm``. It is not stored:
+        whoever reads the source sets it.
 
     Examples
     --------
@@ -38,12 +39,14 @@ class SourceColumns:
     array([1, 0, 2])
     """
 
-    names: list[str]
-    owners: NDArray[np.int64]
+    names: tuple[str, ...]
+    owners: tuple[int, ...]
     numbers: dict[int, tuple[int, ...]]
     units: dict[int, tuple[float, float]]
     n_features: int
-    lookup: Callable[[], Mapping[int, str]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.lookup: Callable[[], Mapping[int, str]] | None = None
 
     @classmethod
     def of_schema(
@@ -56,15 +59,18 @@ class SourceColumns:
             column = schema.columns[k]
             if column.kind not in HASHED:
                 numbers[k], units[k] = (first, first + 1), (column.offset, column.scale)
-        names = [one.name for one in schema.columns]
-        return cls(names, np.array(owners, np.int64), numbers, units, schema.n_features, lookup)
+        names = tuple(one.name for one in schema.columns)
+        found = cls(names, tuple(owners), numbers, units, schema.n_features)
+        found.lookup = lookup
+        return found
 
     @classmethod
     def of_array(cls, width: int, names: Sequence[str] | None = None) -> SourceColumns:
         """Return the columns of an array, each of which is a feature."""
-        named = [f"x{k}" for k in range(width)] if names is None else list(names)
+        named = tuple(f"x{k}" for k in range(width)) if names is None else tuple(names)
         numbers = {k: (k,) for k in range(width)}
-        return cls(named, np.arange(width), numbers, dict.fromkeys(numbers, (0.0, 1.0)), width)
+        units = dict.fromkeys(numbers, (0.0, 1.0))
+        return cls(named, tuple(range(width)), numbers, units, width)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SourceColumns:
         return self  # it does not change
@@ -79,9 +85,7 @@ class SourceColumns:
         found = [self.place(name) for name in asked]
         for column in found:
             if column not in self.numbers:
-                raise DataError(
-                    f"the column {self.names[column]} is of words, which have no curve"
-                )
+                raise DataError(f"the column {self.names[column]} is of words, which have no curve")
         return found
 
     def place(self, name: str) -> int:
@@ -95,7 +99,7 @@ class SourceColumns:
         features = np.asarray(features, dtype=np.int64)
         plain = features < len(self.owners)
         found = np.full(len(features), len(self.names))
-        found[plain] = self.owners[features[plain]]
+        found[plain] = np.array(self.owners, dtype=np.int64)[features[plain]]
         if not plain.all() and self.lookup is not None:
             names, places = self.lookup(), {name: k for k, name in enumerate(self.names)}
             for place in np.flatnonzero(~plain).tolist():

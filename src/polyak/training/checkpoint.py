@@ -13,12 +13,11 @@ import glob
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
 from polyak.learn.learner import Learner
-from polyak.model.columns import SourceColumns
 from polyak.learn.stored_state import StoredState
 from polyak.storage.container import (
     Arrays,
@@ -144,9 +143,7 @@ class CheckpointFolder:
             os.replace(part, self.newest)
             sync_folder(self.folder)
 
-    def load(
-        self, data: str, options: dict[str, Any], columns: SourceColumns | None = None
-    ) -> Checkpoint | None:
+    def load(self, data: str, options: dict[str, Any]) -> Checkpoint | None:
         """Read the last checkpoint of the same data and options; None if there is none.
 
         If the newest cannot be read the one before serves, with a warning.
@@ -175,7 +172,7 @@ class CheckpointFolder:
                     UserWarning,
                     stacklevel=2,
                 )
-            return _checkpoint(path, page, arrays, data, plain(options), columns)
+            return _checkpoint(path, page, arrays, data, plain(options))
         if first_error is not None:
             raise first_error
         return None
@@ -194,12 +191,7 @@ class CheckpointFolder:
 
 
 def _checkpoint(
-    path: str,
-    page: Page,
-    arrays: Arrays,
-    data: str,
-    options: dict[str, Any],
-    columns: SourceColumns | None,
+    path: str, page: Page, arrays: Arrays, data: str, options: dict[str, Any]
 ) -> Checkpoint:
     try:
         stored = StoredState(page, arrays)
@@ -214,7 +206,7 @@ def _checkpoint(
                     f"{path} is a checkpoint of a run with {name} = {then}, not {now}; go on with "
                     "the same options, remove it, or name another folder"
                 )
-        learner = Learner.from_state(stored.field("learner"), arrays, columns)
+        learner = Learner.from_state(stored.field("learner"), arrays)
         for name, value in (plain(learner.recipe) | {"n_features": learner.n_features}).items():
             now = options.get(name, value)
             stored.require(now == value, f"learner.{name}", f"is {value}, in the options {now}")

@@ -19,9 +19,9 @@ from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.learn.learner import Learner
-from polyak.model.columns import SourceColumns
 from polyak.losses import get_loss
 from polyak.model.checking import Check
+from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
@@ -142,7 +142,7 @@ def learn_loaded(
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
     learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
     learner.classes = _classes(job, loaded, learner)
-    if stream.schema is not None:
+    if stream.schema is not None and recipe.is_additive:
         names = loaded.known.features.names
         learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)
     progress = Progress(

@@ -152,7 +152,9 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
-            self._learner.columns = SourceColumns.of_schema(self._schema, self._known_names)
+            if self._job.recipe.is_additive:
+                columns = SourceColumns.of_schema(self._schema, self._known_names)
+                self._learner.columns = columns
 
     def _seed(self) -> int:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
@@ -214,10 +216,12 @@ class TrainingLoop:
     # -- checkpoints ---------------------------------------------------------------------------
 
     def _resume(self, folder: CheckpointFolder) -> bool:
-        found = folder.load(self._data, self._job.options(), self._learner.columns)
+        found = folder.load(self._data, self._job.options())
         if found is None:
             return False
         self._learner = found.learner
+        if self._learner.columns is not None:
+            self._learner.columns.lookup = self._known_names
         self._without_target = found.counts.without_target
         self._position, self._passes_done = found.position, found.passes_done
         self._first_id = found.counts.first_id

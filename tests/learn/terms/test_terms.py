@@ -68,9 +68,27 @@ def test_resumed_is_uninterrupted(whole: LinearModel) -> None:
     X, y = curved(12_000)
     first = learner()
     first.learn(X[:6000], y[:6000])
-    second = Learner.from_state(*first.state(), columns=SourceColumns.of_array(4))
+    second = Learner.from_state(*first.state())
     second.learn(X[6000:], y[6000:])
     assert np.array_equal(second.model().weights, whole.weights)
+
+
+def test_parts_are_merged() -> None:
+    X, y = curved(24_000)
+    head = learner()
+    head.learn(X[:8000], y[:8000])
+    parts = [copy.deepcopy(head) for _ in range(2)]
+    for part, rows in zip(parts, (slice(8000, 16_000), slice(16_000, None)), strict=True):
+        assert part.race is not None
+        part.race.is_part = True
+        part.learn(X[rows], y[rows])
+    parts[0].merge(parts[1:], head)
+    merged, alone = parts[0].model(), learner()
+    alone.learn(X, y)
+    test, truth = curved(4000, seed=1)
+    losses = [np.mean((one.predict(test) - truth) ** 2) for one in (merged, alone.model())]
+    assert parts[0].rows_seen == 24_000
+    assert losses[0] < 1.05 * losses[1]
 
 
 def test_a_copy_goes_on_alone() -> None:

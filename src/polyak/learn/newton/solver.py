@@ -27,8 +27,8 @@ from polyak.learn.newton.converging import MOST_VALUES, converged, has_no_optimu
 from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
-from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.information import Information
+from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
@@ -353,7 +353,9 @@ class NewtonSolver:
             if not provisional or self.clock >= FEWEST:
                 counted.smoothing, known = self._smoothed(counted, known)
             if provisional:
-                learned.smoothing = replace(learned.smoothing, penalties=counted.smoothing.penalties)
+                learned.smoothing = replace(
+                    learned.smoothing, penalties=counted.smoothing.penalties
+                )
                 known = learned.padded().moved_to(known.W)
         if not known.is_finite():
             self._leave("its numbers are too large")

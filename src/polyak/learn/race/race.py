@@ -36,9 +36,9 @@ from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
-from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
+from polyak.model.columns import SourceColumns
 from polyak.processors import processors
 from polyak.rows.sparse import Rows, as_rows, bytes_of, check_rows, core_rows, row_widths
 from polyak.storage.records import read
@@ -112,13 +112,24 @@ class Race:
         groups = lane_numbers(candidates, recipe, problem)
         self.lanes = [lane_of(numbers, candidates, recipe, problem) for numbers in groups]
         self.scored = 0
-        self.is_part = False
+        self._is_part = False
         self.threads: int | None = None
         self.history = RaceHistory(len(candidates))
         self.left_out: dict[int, Floats] = {}
         self._best_penalty = -1  # the candidate that these sums prefer to all but the constant
         self.constant = next((lane.numbers[0] for lane in self.lanes if lane.is_baseline), None)
         self.entered = len(candidates) - len(self.moving) - (self.constant is not None)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether this is a part of a larger race, with which it is merged later."""
+        return self._is_part
+
+    @is_part.setter
+    def is_part(self, is_part: bool) -> None:
+        self._is_part = is_part
+        for lane in self.lanes:
+            lane.begin_part()
 
     @property
     def models_each(self) -> int:

@@ -9,4 +9,11 @@ from polyak.learn.recipes.candidates import (
 )
 from polyak.learn.recipes.recipe import Recipe
 
-__all__ = ["AlphaCandidate", "AnyCandidate", "Candidate", "NewtonCandidate", "Recipe", "TermsCandidate"]
+__all__ = [
+    "AlphaCandidate",
+    "AnyCandidate",
+    "Candidate",
+    "NewtonCandidate",
+    "Recipe",
+    "TermsCandidate",
+]

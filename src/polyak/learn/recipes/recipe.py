@@ -104,9 +104,14 @@ class Recipe:
             raise ValueError(f"{what} needs a loss with a curvature, which {self.loss} has not")
 
     @property
+    def is_additive(self) -> bool:
+        """Whether models of terms race too."""
+        return bool(self.curves or self.pairs)
+
+    @property
     def first_rows(self) -> int:
         """The number of rows that settings, and the knots of curves, are found from."""
-        return ROWS_FOR_KNOTS if self.curves else CALIBRATION_ROWS
+        return ROWS_FOR_KNOTS if self.is_additive else CALIBRATION_ROWS
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Recipe:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.terms.basis import curve_axis, level_axis
-from polyak.model.columns import SourceColumns
 from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
+from polyak.model.columns import SourceColumns
 from polyak.model.terms import Axis, Term, Terms, columns_of
 from polyak.rows.sparse import Rows, SparseRows
 

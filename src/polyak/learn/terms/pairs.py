@@ -66,7 +66,7 @@ def gain(a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: f
 
     margins = squares(G.sum(0), W.sum(0)) + squares(G.sum(1), W.sum(1))
     total = float(G.sum()) ** 2 / max(float(W.sum()), least)
-    used = W > least
+    used = least < W
     degrees = int(used.sum()) - int(used.any(0).sum()) - int(used.any(1).sum()) + 1
     if degrees < 1:
         return 0.0
@@ -87,10 +87,7 @@ def find_pairs(
     """
     found = []
     for (i, a), (j, b) in combinations(columns, 2):
-        gains = [
-            gain(a, b, g, h, dispersion)
-            for g, h in zip(slopes.T, curvatures.T, strict=True)
-        ]
+        gains = [gain(a, b, g, h, dispersion) for g, h in zip(slopes.T, curvatures.T, strict=True)]
         if max(gains) > CLEARLY:
             found.append((-max(gains), i, j))
     return [(i, j) for _, i, j in sorted(found)[:most]]

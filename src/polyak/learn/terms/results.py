@@ -49,9 +49,7 @@ def covariance_of(learned: Learned, rows: int) -> Sandwich:
     return Sandwich(standard.features.copy(), standard.centre.copy(), weights, covariance, degrees)
 
 
-def term_reports(
-    learned: Learned, axes: Axes, terms: Terms, rows: int
-) -> tuple[TermReport, ...]:
+def term_reports(learned: Learned, axes: Axes, terms: Terms, rows: int) -> tuple[TermReport, ...]:
     """Return what is known of each column, and of each pair of columns."""
     known, standard, smoothing = learned.known, learned.standard, learned.smoothing
     assert smoothing is not None

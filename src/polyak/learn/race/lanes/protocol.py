@@ -19,8 +19,8 @@ from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
-from polyak.model.columns import SourceColumns
 from polyak.learn.training_rows import SharedRows, TrainingRows
+from polyak.model.columns import SourceColumns
 from polyak.model.terms import Terms
 from polyak.model.training_report import TermReport
 from polyak.rows.sparse import Rows
@@ -271,6 +271,10 @@ class Lane(Protocol):
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
+
+    def begin_part(self) -> None:
+        """Change nothing from now on that other parts of the race would have to change too."""
+        return
 
     def most_rows(self, rows: Rows, *, again: bool) -> int:
         """Return the number of these rows that can be learned at once in bounded memory."""

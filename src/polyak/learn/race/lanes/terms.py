@@ -95,6 +95,10 @@ class TermsLane(NewtonRacer):
             self.terms = axes.with_pairs(self.terms, pairs, rows)
         super().warm_up(rows)
 
+    def begin_part(self) -> None:
+        """Look for no more pairs: other parts would find others."""
+        self._next_search, self._kept = 0, FirstRows("pairs")
+
     def most_rows(self, rows: Rows, *, again: bool) -> int:
         return ROWS_AT_A_TIME
 
