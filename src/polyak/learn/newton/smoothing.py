@@ -36,10 +36,11 @@ FEWEST = 1024
 """Rows before which penalties stay as they are, unless these are all there are."""
 LEAST, MOST = 1e-3, 1e9
 """Penalties are between these."""
-ROUNDS = 8
+ROUNDS = 6
 """The most rounds at each fit; the next fit goes on from there."""
 CONVERGED = 0.05
-"""The change of every term's degrees of freedom below which there is no further round."""
+"""The change of each term's degrees of freedom, as a share of one more than them, below which there
+is no further round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,30 +105,40 @@ class Smoothing:
         """Return better penalties, and the weights that minimise the quadratic with them."""
         first, units = int(standard.fit_intercept), np.square(standard.units)
         terms, found = self.term_of(standard.features), self
-        there = np.bincount(terms) > 0
-        before = np.full(len(there), np.inf)
-        for _ in range(ROUNDS):
-            penalties = found.penalties_of(len(there))
-            used = found.freedom(known, standard)
-            if np.abs(used - before).max(initial=0.0) < CONVERGED:
+        there, before = np.bincount(terms) > 0, np.inf
+        for round in range(ROUNDS + 1):
+            factors = found._factors(known, standard)
+            if any(factor is None for factor in factors):
+                return self, known
+            known = known.minimised(factors)
+            used = found._freedom(factors, known, standard)
+            settled = np.abs(used - before) < CONVERGED * (1.0 + used)
+            if round == ROUNDS or settled.all():
                 break
-            before = used
             sizes = np.bincount(terms, np.square(known.W[first:, 0]).sum(axis=1) / units)
             better = self.dispersion * used / np.maximum(sizes, 1e-300)
-            better = np.clip(np.where(there, better, penalties), LEAST, MOST)
-            found = replace(found, penalties=better)
-            known = Information.added([known], [1.0], found.ridge(standard))
+            better = np.where(there, better, found.penalties_of(len(there)))
+            found, before = replace(found, penalties=np.clip(better, LEAST, MOST)), used
         return found, known
 
     def freedom(self, known: Information, standard: Standard) -> Floats:
         """Return the effective degrees of freedom of each term, summed over outputs."""
+        return self._freedom(self._factors(known, standard), known, standard)
+
+    def _factors(self, known: Information, standard: Standard) -> list[Floats | None]:
+        """Return the inverse Cholesky factor of each Hessian with the penalties."""
+        penalty = self.ridge(standard).tiled(known.outputs_each).shrink[:, 0]
+        return [definite_inverse(G, penalty) for G in known.G]
+
+    def _freedom(
+        self, factors: Sequence[Floats | None], known: Information, standard: Standard
+    ) -> Floats:
         first, shrink = int(standard.fit_intercept), self.shrink(standard)
         terms = self.term_of(standard.features)
-        penalty = self.ridge(standard).tiled(known.outputs_each).shrink[:, 0]
         found = np.zeros(int(terms.max(initial=-1)) + 1)
-        for G in known.G:
-            factor = definite_inverse(G, penalty)
-            inverse = np.full(len(G), np.nan) if factor is None else np.square(factor).sum(axis=0)
+        for factor in factors:
+            assert factor is not None
+            inverse = np.square(factor).sum(axis=0)
             for own in inverse.reshape(known.outputs_each, -1):
                 found += np.bincount(terms, 1.0 - shrink * own[first:])
         return found * (known.W.shape[2] / (len(known.G) * known.outputs_each))

@@ -50,6 +50,8 @@ class TermsLane(NewtonRacer):
     ) -> None:
         super().__init__(numbers, candidates, recipe, problem)
         self.terms: Terms | None = None
+        # The last features asked for, and their terms.
+        self._known_terms: tuple[Any, Any] = (None, None)
         # Rows to look for pairs in, which are learned again with the pairs that are found.
         self._kept = FirstRows("pairs")
         asked = recipe.pairs if candidates[0].pairs else ()
@@ -68,7 +70,9 @@ class TermsLane(NewtonRacer):
     def term_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the terms of features: columns first, then curves and pairs."""
         assert self.terms is not None
-        return self.axes.term_numbers(features, self.terms)
+        if self._known_terms[0] is not features:
+            self._known_terms = (features, self.axes.term_numbers(features, self.terms))
+        return self._known_terms[1]
 
     # -- what the race asks ----------------------------------------------------------------------
 
