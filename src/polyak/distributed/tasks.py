@@ -184,7 +184,7 @@ def begin(how: How, samples: list[Sample]) -> bytes:
     learner = Learner(
         how.recipe, classes=classes, n_features=how.reading.n_features, outputs=how.outputs
     )
-    if how.schema is not None and how.recipe.is_additive:
+    if how.schema is not None and how.recipe.needs_columns:
         learner.columns = SourceColumns.of_schema(how.schema, lambda: run_counts.names)
     unknown = None if classes is None else unknown_label(batch.targets, classes)
     if unknown is not None:

@@ -68,7 +68,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
         "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "positive": ["boolean"],
+        "positive": ["boolean", "array-like"],
+        "negative": ["array-like"],
+        "increasing": ["array-like"],
+        "decreasing": ["array-like"],
         "recipe": [StrOptions(set(RECIPES))],
         "fit_intercept": ["boolean"],
         "eta0": [_AUTO, Interval(Real, 0, None, closed="neither")],
@@ -278,9 +281,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             seed=seed,
             penalty="none" if self.penalty is None else self.penalty,
             l1_ratio=float(self.l1_ratio),
-            positive=bool(self.positive),
+            positive=_names(self.positive) if np.ndim(self.positive) else bool(self.positive),
+            negative=_names(self.negative),
+            increasing=_names(self.increasing),
+            decreasing=_names(self.decreasing),
             multi_class=getattr(self, "multi_class", "auto"),
-            curves=_names_or_word(self.curves) or (),
+            curves=self.curves if isinstance(self.curves, str) else _names(self.curves or ()),
             pairs=_pairs_or_number(self.pairs),
         )
 
@@ -304,7 +310,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         schema = self._schema
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
-        if recipe.is_additive:
+        if recipe.needs_columns:
             learner.columns = self._columns()
         features = FeatureMap.of(schema, names=self._names())
         return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
@@ -487,14 +493,12 @@ def _auto_or_float(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
-def _names_or_word(asked: Any) -> str | tuple[str, ...]:
+def _names(asked: Any) -> tuple[str, ...]:
     """Return columns as a recipe has them: by name, those of an array as x0, x1, and so on."""
-    if asked is None or isinstance(asked, str):
-        return asked or ()
     return tuple(one if isinstance(one, str) else f"x{one}" for one in asked)
 
 
 def _pairs_or_number(asked: Any) -> Any:
     if asked is None or isinstance(asked, str | int):
         return asked or 0
-    return tuple(tuple(_names_or_word(pair)) for pair in asked)
+    return tuple(_names(pair) for pair in asked)

@@ -50,8 +50,12 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         and nearly the same for more.
     l1_ratio : float, default=0.5
         The L1 share of "elasticnet"; 1 for "l1".
-    positive : bool, default=False
-        Whether to constrain the weights to be non-negative.
+    positive : bool or list of columns, default=False
+        Whether to constrain the weights to be non-negative: all of them, or those of these columns.
+    negative : list of columns, default=()
+        Columns whose weights are to be non-positive.
+    increasing, decreasing : list of columns, default=()
+        Columns that have monotone curves. Columns of an array are numbers, or "x0", "x1" ...
     recipe : {"auto", "sgd", "paper", "paper-strict"}, default="auto"
         How the parameters left at "auto" are set. "auto" is a race: many candidates learn in the
         same pass, those that fall behind are eliminated, and the winner is the model. Parameters
@@ -191,7 +195,10 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         alpha: Any = "auto",
         penalty: str | None = "l2",
         l1_ratio: float = 0.5,
-        positive: bool = False,
+        positive: bool | Sequence[Any] = False,
+        negative: Sequence[Any] = (),
+        increasing: Sequence[Any] = (),
+        decreasing: Sequence[Any] = (),
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
@@ -220,6 +227,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.positive = positive
+        self.negative = negative
+        self.increasing = increasing
+        self.decreasing = decreasing
         self.recipe = recipe
         self.fit_intercept = fit_intercept
         self.eta0 = eta0

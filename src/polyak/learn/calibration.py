@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DataError
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.race import Race
@@ -155,6 +156,8 @@ def calibrated(
     Where the loss wants it, learning begins with the best constant of the sample's targets. Where
     rows ``may_drift``, some candidates have a constant rate.
     """
+    if recipe.needs_columns and columns is None:
+        raise DataError("curves, pairs and constraints need a table whose columns have names")
     rows, targets, weights, *_ = sample
     usual = _usual_rows(rows, recipe)
     loss, begin_at, unit = get_loss(recipe.loss), None, 1.0

@@ -85,8 +85,13 @@ class SourceColumns:
         found = [self.place(name) for name in asked]
         for column in found:
             if column not in self.numbers:
-                raise DataError(f"the column {self.names[column]} is of words, which have no curve")
+                raise DataError(f"the column {self.names[column]} is of words, not of numbers")
         return found
+
+    def signed_features(self, signs: Mapping[str, int]) -> dict[int, int]:
+        """Return the features of columns of numbers, by name, with the sign of each."""
+        columns = self.numbers_named(tuple(signs))
+        return {self.numbers[k][0]: sign for k, sign in zip(columns, signs.values(), strict=True)}
 
     def place(self, name: str) -> int:
         """Return the place of a column; raise `DataError` if there is no such column."""

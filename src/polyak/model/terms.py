@@ -80,8 +80,9 @@ class Axis:
         x = np.clip(x, knots[0], knots[-1])
         left = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
         share = ((x - knots[left]) / (knots[left + 1] - knots[left]))[:, None]
-        # Row by row, so that the bits do not depend on which rows come together.
-        return np.asarray((1.0 - share) * values[left] + share * values[left + 1])
+        # Row by row, so that the bits do not depend on which rows come together. Where a function
+        # is constant between knots it is so to the last bit: else its spread would be rounding.
+        return np.asarray(values[left] + share * (values[left + 1] - values[left]))
 
     def of(self, found: Floats) -> Floats:
         """Return the basis functions of rows, of which ``found`` has this axis's features.

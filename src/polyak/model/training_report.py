@@ -313,7 +313,12 @@ class TrainingReport:
         """The kind of penalty, from the recipe, as text."""
         penalty = str(self.recipe.get("penalty", "l2"))
         share = f", l1_ratio {self.recipe.get('l1_ratio'):g}" if penalty == "elasticnet" else ""
-        return penalty + share + (", no weight negative" if self.recipe.get("positive") else "")
+        signs = ", no weight negative" if self.recipe.get("positive") is True else ""
+        for name, what in (("positive", "not negative"), ("negative", "not positive")):
+            columns = self.recipe.get(name)
+            if columns and columns is not True:
+                signs += f", weights of {', '.join(columns)} {what}"
+        return penalty + share + signs
 
     @property
     def has_zeros(self) -> bool:

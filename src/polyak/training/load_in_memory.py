@@ -142,7 +142,7 @@ def learn_loaded(
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
     learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
     learner.classes = _classes(job, loaded, learner)
-    if stream.schema is not None and recipe.is_additive:
+    if stream.schema is not None and recipe.needs_columns:
         names = loaded.known.features.names
         learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)
     progress = Progress(

@@ -152,7 +152,7 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
-            if self._job.recipe.is_additive:
+            if self._job.recipe.needs_columns:
                 columns = SourceColumns.of_schema(self._schema, self._known_names)
                 self._learner.columns = columns
 

@@ -59,7 +59,7 @@ class Learned:
     def none(cls, objective: Objective) -> Learned:
         """Return what is known before the first row."""
         standard, term_of = Standard(fit_intercept=objective.fit_intercept), objective.term_of
-        smoothing = None if term_of is None else Smoothing(term_of)
+        smoothing = None if term_of is None else Smoothing(term_of, objective.sign_of)
         return cls(objective, standard, objective.no_rows(), smoothing=smoothing)
 
     @property
@@ -70,7 +70,7 @@ class Learned:
     def penalty(self) -> Ridge:
         """Return the penalty of the losses of all rows."""
         if self.smoothing is not None:
-            return self.smoothing.ridge(self.standard)
+            return self.smoothing.penalty(self.standard, self.weight)
         return self.objective.penalty(self.standard, self.weight)
 
     def padded(self) -> Information:
@@ -154,13 +154,14 @@ class Learned:
     ) -> Callable[[int], Floats]:
         """Return a function of a penalty's place: the scores of rows by weights found without them.
 
-        The rows are all that were learned. Where weights are sparse, the set of those that are not
-        zero is taken as fixed.
+        The rows are all that were learned. Where weights are sparse or have given signs, the set of
+        those that are not zero is taken as fixed.
         """
         Z, shrink, objective = self.standard_rows(X), self.penalty().shrink, self.objective
         if objective.softmax:
             return partial(classes_left_out, Z, targets, weights, self.known.W, shrink)
-        loss, sparse = objective.smooth_loss(*Z.shape), objective.sparsity is not None
+        loss = objective.smooth_loss(*Z.shape)
+        sparse = objective.sparsity is not None or objective.sign_of is not None
         W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
         if sparse:
             shrink = np.maximum(shrink, INTERCEPT)

@@ -7,7 +7,8 @@ penalty. The penalty of largest marginal likelihood then satisfies
     penalty = φ (q - penalty · tr (H + R)⁻¹ over the term) / |weights of the term|²
 
 (Wood and Fasiolo, 2017). Iterating it, with weights that minimise the quadratic for each R, needs
-nothing but matrices that the solver has.
+nothing but matrices that the solver has. Where weights have given signs, only those that are not
+zero count.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite_inverse
 from polyak.learn.newton.block.curvature import curvature
-from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.block.penalty import Ridge, penalty_of
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss
@@ -29,6 +30,8 @@ from polyak.losses import Loss
 Floats = NDArray[np.float64]
 TermOf = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """From features to the numbers of their terms."""
+SignOf = Callable[[NDArray[np.int64]], Floats]
+"""From features to the signs of their weights: 1, -1, or 0 where any will do."""
 
 FIRST = 100.0
 """The penalty of every term at first, in rows."""
@@ -41,6 +44,8 @@ ROUNDS = 6
 CONVERGED = 0.05
 """The change of each term's degrees of freedom, as a share of one more than them, below which there
 is no further round."""
+AT_ZERO = 1e30
+"""The penalty in place of the bound that keeps a weight at zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,8 @@ class Smoothing:
     ----------
     term_of : function
         From features to the numbers of their terms.
+    sign_of : function or None
+        From features to the signs of their weights, if some have one.
     penalties : array
         One per term; of those that have not come up yet, there is none.
     squares, curvature : float
@@ -58,6 +65,7 @@ class Smoothing:
     """
 
     term_of: TermOf
+    sign_of: SignOf | None = None
     penalties: Floats = field(default_factory=lambda: np.empty(0))
     squares: float = 0.0
     curvature: float = 0.0
@@ -79,10 +87,11 @@ class Smoothing:
         )
 
     def shrink(self, standard: Standard) -> Floats:
-        """Return the penalty of each column but the constant, in standard units."""
+        """Return the ridge of each column, in standard units; the constant has next to none."""
         terms = self.term_of(standard.features)
         count = max(int(terms.max(initial=-1)) + 1, len(self.penalties))
-        return np.asarray(self.penalties_of(count)[terms] / np.square(standard.units))
+        own = self.penalties_of(count)[terms] / np.square(standard.units)
+        return np.concatenate([np.full(int(standard.fit_intercept), 1e-8), own])
 
     def counted(
         self, loss: Loss, scores: Floats, targets: Floats, weights: Floats | None, kept: float
@@ -101,53 +110,77 @@ class Smoothing:
             curvature=self.curvature + float(np.sum(h)),
         )
 
-    def refitted(self, known: Information, standard: Standard) -> tuple[Smoothing, Information]:
-        """Return better penalties, and the weights that minimise the quadratic with them."""
+    def refitted(
+        self, known: Information, standard: Standard, weight: float
+    ) -> tuple[Smoothing, Information]:
+        """Return better penalties, and the weights that minimise the quadratic with them.
+
+        ``weight`` is the total weight of the rows.
+        """
         first, units = int(standard.fit_intercept), np.square(standard.units)
         terms, found = self.term_of(standard.features), self
         there, before = np.bincount(terms) > 0, np.inf
         for round in range(ROUNDS + 1):
-            factors = found._factors(known, standard)
+            if self.sign_of is not None:
+                known = Information.added([known], [1.0], found.penalty(standard, weight))
+            factors, diagonals = found._factors(known, standard)
             if any(factor is None for factor in factors):
                 return self, known
-            known = known.minimised(factors)
-            used = found._freedom(factors, known, standard)
+            if self.sign_of is None:
+                known = known.minimised(factors)
+            used = found._freedom(factors, diagonals, known, standard)
             settled = np.abs(used - before) < CONVERGED * (1.0 + used)
             if round == ROUNDS or settled.all():
                 break
             sizes = np.bincount(terms, np.square(known.W[first:, 0]).sum(axis=1) / units)
             better = self.dispersion * used / np.maximum(sizes, 1e-300)
-            better = np.where(there, better, found.penalties_of(len(there)))
+            better = np.where(there & (sizes > 0), better, found.penalties_of(len(there)))
             found, before = replace(found, penalties=np.clip(better, LEAST, MOST)), used
         return found, known
 
     def freedom(self, known: Information, standard: Standard) -> Floats:
         """Return the effective degrees of freedom of each term, summed over outputs."""
-        return self._freedom(self._factors(known, standard), known, standard)
+        return self._freedom(*self._factors(known, standard), known, standard)
 
-    def _factors(self, known: Information, standard: Standard) -> list[Floats | None]:
-        """Return the inverse Cholesky factor of each Hessian with the penalties."""
-        penalty = self.ridge(standard).tiled(known.outputs_each).shrink[:, 0]
-        return [definite_inverse(G, penalty) for G in known.G]
+    def _factors(
+        self, known: Information, standard: Standard
+    ) -> tuple[list[Floats | None], list[Floats]]:
+        """Return the inverse Cholesky factor of each Hessian with penalties, and the penalties.
+
+        Weights that their sign keeps at zero have a penalty that does the same, so each output has
+        a factor of its own then.
+        """
+        shrink, G = self.shrink(standard), known.G
+        diagonals = [np.tile(shrink, known.outputs_each)] * len(G)
+        if self.sign_of is not None:
+            signed = np.zeros(len(shrink), dtype=bool)
+            signed[int(standard.fit_intercept) :] = self.sign_of(standard.features)
+            diagonals = list(np.where(signed & (known.W[:, 0].T == 0), AT_ZERO, shrink))
+        each = [definite_inverse(G[k % len(G)], own) for k, own in enumerate(diagonals)]
+        return each, diagonals
 
     def _freedom(
-        self, factors: Sequence[Floats | None], known: Information, standard: Standard
+        self,
+        factors: Sequence[Floats | None],
+        diagonals: Sequence[Floats],
+        known: Information,
+        standard: Standard,
     ) -> Floats:
-        first, shrink = int(standard.fit_intercept), self.shrink(standard)
-        terms = self.term_of(standard.features)
+        first, terms = int(standard.fit_intercept), self.term_of(standard.features)
         found = np.zeros(int(terms.max(initial=-1)) + 1)
-        for factor in factors:
+        for factor, penalty in zip(factors, diagonals, strict=True):
             assert factor is not None
-            inverse = np.square(factor).sum(axis=0)
-            for own in inverse.reshape(known.outputs_each, -1):
-                found += np.bincount(terms, 1.0 - shrink * own[first:])
-        return found * (known.W.shape[2] / (len(known.G) * known.outputs_each))
+            used = 1.0 - penalty * np.square(factor).sum(axis=0)
+            for own in used.reshape(known.outputs_each, -1):
+                found += np.bincount(terms, own[first:])
+        return found * (known.W.shape[2] / (len(factors) * known.outputs_each))
 
     def penalties_of(self, count: int) -> Floats:
         """Return the penalties of this many terms; those that have just come up have the first."""
         return np.pad(self.penalties, (0, count - len(self.penalties)), constant_values=FIRST)
 
-    def ridge(self, standard: Standard) -> Ridge:
-        """Return the penalty of all columns; the constant has next to none."""
-        first = np.full(int(standard.fit_intercept), 1e-8)
-        return Ridge(np.concatenate([first, self.shrink(standard)])[:, None])
+    def penalty(self, standard: Standard, weight: float) -> Ridge:
+        """Return the penalty of a sum of losses of rows with this total weight."""
+        shrink = self.shrink(standard)[:, None]
+        signs = None if self.sign_of is None else self.sign_of(standard.features)
+        return penalty_of(shrink, np.zeros_like(shrink), signs, standard, weight)

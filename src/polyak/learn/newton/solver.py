@@ -381,7 +381,7 @@ class NewtonSolver:
         kept = max(1.0 - freedom / max(self.clock, 1), 0.1)
         loss = self.objective.smooth_loss(self.clock, len(known))
         own = (scores, held.targets(), held.weights(), kept)
-        return smoothing.counted(loss, *own).refitted(known, learned.standard)
+        return smoothing.counted(loss, *own).refitted(known, learned.standard, learned.weight)
 
     def _begin_block(self) -> None:
         self._held.forget()
@@ -581,7 +581,9 @@ class NewtonSolver:
         if learned.smoothing is not None:
             penalties = stored.array("smoothing", (None,), least=0.0)
             sums = [float(one) for one in stored.field("dispersion")]
-            learned.smoothing = Smoothing(learned.smoothing.term_of, penalties, *sums)
+            learned.smoothing = replace(
+                learned.smoothing, penalties=penalties, squares=sums[0], curvature=sums[1]
+            )
         most, known = learned.columns, len(learned.known)
         stored.require(first <= known <= most, "weights", f"cannot have {known} rows")
         block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)

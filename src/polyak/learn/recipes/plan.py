@@ -1,6 +1,6 @@
 """The plan of a race: from a recipe and the first rows to the candidates that enter.
 
-There are four cases. Where weights are to be exactly zero, or not negative, the candidates are
+There are four cases. Where weights are to be exactly zero, or of given signs, the candidates are
 Newton steps and proximal steps. Where features are few, block Newton steps enter, which win on most
 narrow rows, and a few candidates of averaged SGD beside them. Where they are many, averaged SGD
 enters with all its rates, and with rates that follow gradients as AdaGrad's do. Where most are
@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 
+from polyak.errors import DataError
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
@@ -132,10 +133,9 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     features = features_seen(sample.rows)
     if recipe.takes_newton_steps(features, sample.outputs):
         together = recipe.learns_together(features, sample.outputs, sample.n_features)
-        kinds = ([False] if recipe.curves else []) + ([True] if recipe.pairs else [])
-        terms = [TermsCandidate(pairs, together) for pairs in kinds]
         newton = _newton(recipe, features, sample.outputs, sample.n_features)
         fewest = averaged[: min(most, BESIDE_NEWTON)]
+        terms = _terms(recipe, together)
         return [*fewest, *newton, *terms, *_moving(averaging, sample, 1.0)]
     adaptive = _adaptive(averaging, sample.shifted)
     # After those that run beside Newton steps: parts of a race may have these or not.
@@ -175,24 +175,37 @@ def _newton(
 
 
 def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
-    """Return Newton steps; proximal steps where features are many, or in reserve if they may be."""
+    """Return Newton steps; proximal steps where features are many, or in reserve if they may be.
+
+    Proximal steps cannot have signs for some columns alone.
+    """
     from polyak.learn.newton.frequent import features_seen
 
     most = most_features(recipe.loss, sample.outputs)
-    proximal, room = _proximal(recipe, sample), most_candidates(sample.width, sample.outputs)
+    proximal = [] if recipe.signs else _proximal(recipe, sample)
+    room = most_candidates(sample.width, sample.outputs)
     if features_seen(sample.rows) > most:
+        if recipe.signs:
+            raise DataError(
+                f"{recipe.sparse_setting} is for up to {most:,} features here, and there are more"
+            )
         return [*proximal[:room]]
     newton: list[AnyCandidate]
     if recipe.penalty == "l2" and recipe.alpha == "auto":
-        # Weights that are only to be not negative have penalties in rows.
+        # Weights that are only to have given signs have penalties in rows.
         newton = [NewtonCandidate(penalty) for penalty in PENALTIES]
     else:
         alphas = sample.path if recipe.alpha == "auto" else [float(recipe.alpha)]
         newton = [AlphaCandidate(alpha) for alpha in alphas]
     may_leave = sample.n_features is None or sample.n_features > most
-    first = proximal[0].schedule
-    reserve = [one for one in proximal if one.schedule == first] if may_leave else []
-    return [*reserve[:room], *newton]
+    reserve = [one for one in proximal if may_leave and one.schedule == proximal[0].schedule]
+    return [*reserve[:room], *newton, *_terms(recipe, together=False)]
+
+
+def _terms(recipe: Recipe, together: bool) -> list[AnyCandidate]:
+    """Return the additive models that are asked for."""
+    kinds = ([False] if recipe.curves else []) + ([True] if recipe.pairs else [])
+    return [TermsCandidate(pairs, together) for pairs in kinds]
 
 
 # -- averaged SGD --------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.terms.basis import curve_axis, level_axis
+from polyak.learn.recipes import Recipe
+from polyak.learn.terms.basis import curve_axis, level_axis, monotone_axis
 from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
 from polyak.model.columns import SourceColumns
 from polyak.model.terms import Axis, Term, Terms, columns_of
@@ -31,10 +32,12 @@ class Axes:
     columns : SourceColumns
     widest : int
         The most features there may be.
+    recipe : Recipe
+        Which columns have curves, and which have constraints.
     """
 
-    def __init__(self, columns: SourceColumns, widest: int) -> None:
-        self.columns, self.widest = columns, widest
+    def __init__(self, columns: SourceColumns, widest: int, recipe: Recipe) -> None:
+        self.columns, self.widest, self.recipe = columns, widest, recipe
 
     def term_numbers(self, features: NDArray[np.int64], terms: Terms) -> NDArray[np.int64]:
         """Return the number of each feature's term: of its column, or after those its own."""
@@ -56,9 +59,11 @@ class Axes:
         """The number of the first curve."""
         return 2 * self.missing
 
-    def curves(self, rows: Rows, asked: str | Sequence[str]) -> Terms:
+    def curves(self, rows: Rows) -> Terms:
         """Return the curves that are asked for, with knots from these rows."""
-        columns = self.columns.numbers_named(asked)
+        names, linear = self.columns.names, self.recipe.signed_linear
+        columns = self.columns.numbers_named(self.recipe.curves)
+        columns = [column for column in columns if names[column] not in linear]
         most = max(int(OF_CURVES * self.widest) // max(len(columns), 1), 1)
         found = [self.axis(column, rows, most) for column in columns]
         terms = tuple(Term((axis,)) for axis in found if axis is not None)
@@ -89,12 +94,15 @@ class Axes:
         features = self.columns.numbers[column]
         values = columns_of(rows, features)
         there = values[:, 1] == 0 if len(features) > 1 else slice(None)
-        return curve_axis(name, features, values[there, 0], most)
+        made = monotone_axis if name in self.recipe.signs else curve_axis
+        return made(name, features, values[there, 0], most)
 
     def binned(self, rows: Rows) -> list[tuple[int, Binned]]:
-        """Return the columns that vary, and the bins of rows."""
+        """Return the columns that vary and have no constraint, and the bins of rows."""
         found = []
-        for column in range(len(self.columns.names)):
+        for column, name in enumerate(self.columns.names):
+            if name in self.recipe.signs:
+                continue
             if column in self.columns.numbers:
                 values = columns_of(rows, self.columns.numbers[column])
                 missing = values[:, 1] != 0 if values.shape[1] > 1 else None

@@ -47,6 +47,28 @@ def curve_axis(
     return Axis(column, features, hats.knots, _rows(basis[:, :most]))
 
 
+def monotone_axis(
+    column: str, features: tuple[int, ...], values: Floats, most: int = MOST_KNOTS
+) -> Axis | None:
+    """Return the axis of a curve that only rises where no weight is negative.
+
+    Each function rises by one between two neighbouring knots and is constant elsewhere, so weights
+    are differences of neighbouring values, and their squares the roughness.
+
+    Examples
+    --------
+    >>> axis = monotone_axis("x", (0,), np.arange(3.0))
+    >>> axis.at(np.array([0.0, 0.5, 1.0, 2.0])).T.round(2).tolist()
+    [[-0.67, -0.17, 0.33, 0.33], [-0.33, -0.33, -0.33, 0.67]]
+    """
+    knots = knots_of(values, min(most + 1, MOST_KNOTS))
+    if len(knots) < 2:
+        return None
+    rising = np.tri(len(knots), len(knots) - 1, -1)
+    ramps = Axis(column, features, tuple(knots.tolist()), _rows(rising))
+    return Axis(column, features, ramps.knots, _rows(rising - ramps.at(values).mean(axis=0)))
+
+
 def level_axis(column: str, features: tuple[int, ...], levels: Floats) -> Axis | None:
     """Return the axis of a category from indicators of its levels; None if they do not vary."""
     if len(features) < 2:

@@ -80,6 +80,7 @@ class NewtonRacer(Lane):
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
+            sign_of=recipe.sign_of(problem.columns),
         )
 
     def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
@@ -124,9 +125,10 @@ class NewtonRacer(Lane):
         """Whether ``alpha`` or the kind of penalty is given, and so what is to be minimised.
 
         These weights are at its optimum, and others on their way to it; not where features that
-        have no column are left out.
+        have no column are left out, nor where additive models are wanted.
         """
-        return self.newton.objective.sparsity is not None and not self.newton.closed
+        given = self.newton.objective.sparsity is not None and not self.recipe.is_additive
+        return given and not self.newton.closed
 
     @property
     def may_leave(self) -> bool:

@@ -59,13 +59,14 @@ class TermsLane(NewtonRacer):
 
     def _objective(self, candidates: Sequence[NewtonCandidate | TermsCandidate]) -> Objective:
         own = super()._objective(candidates)
-        return replace(own, intervals=False, sparsity=None, term_of=self.term_of)
+        own = replace(own, intervals=False, sparsity=None, term_of=self.term_of)
+        return own if own.sign_of is None else replace(own, sign_of=self.sign_of)
 
     @property
     def axes(self) -> Axes:
         """The columns that terms are made of."""
         assert self.problem.columns is not None
-        return Axes(self.problem.columns, self.newton.widest)
+        return Axes(self.problem.columns, self.newton.widest, self.recipe)
 
     def term_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the terms of features: columns first, then curves and pairs."""
@@ -73,6 +74,16 @@ class TermsLane(NewtonRacer):
         if self._known_terms[0] is not features:
             self._known_terms = (features, self.axes.term_numbers(features, self.terms))
         return self._known_terms[1]
+
+    def sign_of(self, features: NDArray[np.int64]) -> Floats:
+        """Return the signs of features' weights; those of a curve have the sign of its column."""
+        assert self.terms is not None
+        linear = self.recipe.sign_of(self.problem.columns)
+        assert linear is not None
+        found, own = linear(features), features >= self.terms.begin
+        signs = [self.recipe.signs.get(term.name, 0) for term in self.terms.terms]
+        found[own] = np.array(signs)[self.terms.numbers(features[own])]
+        return found
 
     # -- what the race asks ----------------------------------------------------------------------
 
@@ -93,7 +104,7 @@ class TermsLane(NewtonRacer):
     def warm_up(self, rows: Rows) -> None:
         """Take knots, centres and spreads from the rows that calibration looks at."""
         axes, asked = self.axes, self.recipe.pairs
-        self.terms = axes.curves(rows, self.recipe.curves)
+        self.terms = axes.curves(rows)
         if isinstance(asked, tuple) and self.candidates[0].pairs:
             pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
             self.terms = axes.with_pairs(self.terms, pairs, rows)
