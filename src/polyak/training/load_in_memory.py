@@ -75,7 +75,8 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     schema.classes_for(get_loss(job.recipe.loss))  # is there a target, and can it be learned?
     from polyak.training.plain_numbers import PlainNumbers  # most sources are no tables
 
-    plain = None if job.recipe.intervals else PlainNumbers.of(schema)
+    by_feature = job.recipe.intervals or job.recipe.needs_columns  # as the schema numbers them
+    plain = None if by_feature else PlainNumbers.of(schema)
     # Tables are read as estimators read frames: in 64 bits.
     stream.read_as(schema if plain is None else plain.schema, np.float64)
     loaded = _read(job, stream)
