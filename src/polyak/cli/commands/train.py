@@ -20,6 +20,7 @@ from polyak.cli.options.arguments import (
 )
 from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
+from polyak.cli.options.dialect import split
 from polyak.cli.options.learning import (
     add_engine,
     add_loss,
@@ -43,7 +44,16 @@ example:
 
 RECIPE_OPTIONS = (
     *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
-    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class", "curves", "pairs"),
+    *(
+        "fit_intercept",
+        "intervals",
+        "seed",
+        "penalty",
+        "l1_ratio",
+        "multi_class",
+        "curves",
+        "pairs",
+    ),
 )
 """The options that have the name of a field of `Recipe`."""
 
@@ -259,7 +269,10 @@ def _job(options: Namespace) -> Job:
             source=options.source,
             recipe=Recipe(
                 loss=chosen_loss(options),
-                positive=options.non_negative,
+                positive=options.non_negative or split(options.positive_columns) or False,
+                negative=split(options.negative),
+                increasing=split(options.increasing),
+                decreasing=split(options.decreasing),
                 **given(RECIPE_OPTIONS),
             ),
             classes=classes_of(options),
