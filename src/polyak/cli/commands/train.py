@@ -44,16 +44,8 @@ example:
 
 RECIPE_OPTIONS = (
     *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
-    *(
-        "fit_intercept",
-        "intervals",
-        "seed",
-        "penalty",
-        "l1_ratio",
-        "multi_class",
-        "curves",
-        "pairs",
-    ),
+    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class"),
+    *("curves", "pairs"),
 )
 """The options that have the name of a field of `Recipe`."""
 

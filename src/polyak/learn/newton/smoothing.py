@@ -123,12 +123,12 @@ class Smoothing:
         for round in range(ROUNDS + 1):
             if self.sign_of is not None:
                 known = Information.added([known], [1.0], found.penalty(standard, weight))
-            factors, diagonals = found._factors(known, standard)
-            if any(factor is None for factor in factors):
+            factors = found._factors(known, standard)
+            if factors is None:
                 return self, known
             if self.sign_of is None:
-                known = known.minimised(factors)
-            used = found._freedom(factors, diagonals, known, standard)
+                known = known.minimised([factor for factor, _ in factors])
+            used = found._freedom(factors, known, standard)
             settled = np.abs(used - before) < CONVERGED * (1.0 + used)
             if round == ROUNDS or settled.all():
                 break
@@ -140,15 +140,15 @@ class Smoothing:
 
     def freedom(self, known: Information, standard: Standard) -> Floats:
         """Return the effective degrees of freedom of each term, summed over outputs."""
-        return self._freedom(*self._factors(known, standard), known, standard)
+        return self._freedom(self._factors(known, standard) or (), known, standard)
 
     def _factors(
         self, known: Information, standard: Standard
-    ) -> tuple[list[Floats | None], list[Floats]]:
+    ) -> list[tuple[Floats, Floats]] | None:
         """Return the inverse Cholesky factor of each Hessian with penalties, and the penalties.
 
         Weights that their sign keeps at zero have a penalty that does the same, so each output has
-        a factor of its own then.
+        a factor of its own then. None if numbers have overflowed.
         """
         shrink, G = self.shrink(standard), known.G
         diagonals = [np.tile(shrink, known.outputs_each)] * len(G)
@@ -156,24 +156,21 @@ class Smoothing:
             signed = np.zeros(len(shrink), dtype=bool)
             signed[int(standard.fit_intercept) :] = self.sign_of(standard.features)
             diagonals = list(np.where(signed & (known.W[:, 0].T == 0), AT_ZERO, shrink))
-        each = [definite_inverse(G[k % len(G)], own) for k, own in enumerate(diagonals)]
-        return each, diagonals
+        each = [(definite_inverse(G[k % len(G)], own), own) for k, own in enumerate(diagonals)]
+        found = [(factor, own) for factor, own in each if factor is not None]
+        return found if len(found) == len(each) else None
 
     def _freedom(
-        self,
-        factors: Sequence[Floats | None],
-        diagonals: Sequence[Floats],
-        known: Information,
-        standard: Standard,
+        self, factors: Sequence[tuple[Floats, Floats]], known: Information, standard: Standard
     ) -> Floats:
         first, terms = int(standard.fit_intercept), self.term_of(standard.features)
         found = np.zeros(int(terms.max(initial=-1)) + 1)
-        for factor, penalty in zip(factors, diagonals, strict=True):
-            assert factor is not None
+        for factor, penalty in factors:
             used = 1.0 - penalty * np.square(factor).sum(axis=0)
             for own in used.reshape(known.outputs_each, -1):
                 found += np.bincount(terms, own[first:])
-        return found * (known.W.shape[2] / (len(factors) * known.outputs_each))
+        found *= known.W.shape[2] / (max(len(factors), 1) * known.outputs_each)
+        return found
 
     def penalties_of(self, count: int) -> Floats:
         """Return the penalties of this many terms; those that have just come up have the first."""
