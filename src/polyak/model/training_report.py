@@ -316,8 +316,8 @@ class TrainingReport:
         signs = ", no weight negative" if self.recipe.get("positive") is True else ""
         for name, what in (("positive", "not negative"), ("negative", "not positive")):
             columns = self.recipe.get(name)
-            if columns and columns is not True:
-                signs += f", weights of {', '.join(columns)} {what}"
+            if isinstance(columns, list | tuple) and columns:
+                signs += f", weights of {', '.join(map(str, columns))} {what}"
         return penalty + share + signs
 
     @property
