@@ -165,3 +165,13 @@ def test_missing_values_have_an_effect_of_their_own() -> None:
     curve = model.effect("age")
     assert np.diff(curve.value).min() >= 0
     assert (curve.lower < curve.upper).all()
+
+
+@pytest.mark.parametrize("asked", [{"alpha": 0.01}, {"increasing": ("x0",)}])
+def test_curves_win_in_one_pass_beside_a_linear_model_with_a_penalty(asked: Any) -> None:
+    recipe = Recipe("squared_error", curves="all", **asked)
+    one = Learner(recipe, n_features=4, columns=SourceColumns.of_array(4))
+    one.learn(*made("squared_error", 12_000))
+    report = one.model().report
+    assert report is not None
+    assert report.winner.method == "curves"
