@@ -251,6 +251,15 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         model = now._fitted().model
         return model, model.scores(now._rows(X))
 
+    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+        """Return the names of columns and pairs, and what each contributes to the scores of rows.
+
+        The contributions add up to the score; the last is the intercept.
+        """
+        from polyak.model.effects import contributions
+
+        return contributions(self._fitted().model, self._rows(X))
+
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
         loss = get_loss(model.loss)

@@ -198,16 +198,6 @@ class FittedAttributes:
 
         return effect(self.to_model(), column, level, grid)
 
-    def contributions(self, X: Any) -> tuple[list[str], Floats]:
-        """Return the names of columns and pairs, and what each contributes to the scores of rows.
-
-        The contributions add up to the score; the last is the intercept.
-        """
-        from polyak.model.effects import contributions
-
-        check_is_fitted(self)
-        return contributions(self.to_model(), self._rows(X))
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the name of each column of ``coef_``.
 

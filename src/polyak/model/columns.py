@@ -68,7 +68,7 @@ class SourceColumns:
     def of_array(cls, width: int, names: Sequence[str] | None = None) -> SourceColumns:
         """Return the columns of an array, each of which is a feature."""
         named = tuple(f"x{k}" for k in range(width)) if names is None else tuple(names)
-        numbers = {k: (k,) for k in range(width)}
+        numbers: dict[int, tuple[int, ...]] = {k: (k,) for k in range(width)}
         units = dict.fromkeys(numbers, (0.0, 1.0))
         return cls(named, tuple(range(width)), numbers, units, width)
 

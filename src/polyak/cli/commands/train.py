@@ -43,7 +43,8 @@ example:
 
 RECIPE_OPTIONS = (
     *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
-    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class", "curves", "pairs"),
+    *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class"),
+    *("curves", "pairs"),
 )
 """The options that have the name of a field of `Recipe`."""
 
@@ -51,6 +52,13 @@ RECIPE_OPTIONS = (
 def curve_columns(text: str) -> str | tuple[str, ...]:
     """Return the names of columns, or "all"."""
     return text if text == "all" else tuple(text.split(","))
+
+
+def pairs_of_columns(text: str) -> str | int | tuple[tuple[str, ...], ...]:
+    """Return a number of pairs, or the columns of each, or "auto"."""
+    if text == "auto" or text.isdecimal():
+        return int(text) if text.isdecimal() else text
+    return tuple(tuple(pair.split(":")) for pair in text.split(","))
 
 
 def parser() -> Parser:
@@ -101,8 +109,9 @@ def _add_learning(parser: Parser) -> None:
         "--pairs",
         nargs="?",
         const="auto",
-        metavar="N",
-        help="look for pairs of columns that interact",
+        type=pairs_of_columns,
+        metavar="N|A:B,...",
+        help="look for pairs of columns that interact, at most N, or take those named",
     )
     how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))

@@ -173,7 +173,7 @@ class Information:
         new = replace(first, W=W, P=right, G=G, M=M)
         return new if first.exact else replace(new, P=new._products_with(W) - right)
 
-    def minimised(self, factors: Sequence[Floats | None]) -> Information:
+    def minimised(self, factors: Sequence[Floats]) -> Information:
         """Return the same quadratic at the weights of least loss with a penalty.
 
         ``factors`` are the inverse Cholesky factors of the Hessians with the penalty.

@@ -72,8 +72,9 @@ class Smoothing:
         """Return the sums of several, and the penalties of the one that has seen most terms."""
         most = max(parts, key=lambda part: len(part.penalties))
         signed = list(zip(signs, parts, strict=True))
-        return replace(
-            most,
+        return Smoothing(
+            most.term_of,
+            most.penalties,
             squares=sum(sign * part.squares for sign, part in signed),
             curvature=sum(sign * part.curvature for sign, part in signed),
         )
@@ -105,10 +106,11 @@ class Smoothing:
         """Return better penalties, and the weights that minimise the quadratic with them."""
         first, units = int(standard.fit_intercept), np.square(standard.units)
         terms, found = self.term_of(standard.features), self
-        there, before = np.bincount(terms) > 0, np.inf
+        there = np.bincount(terms) > 0
+        before: Floats = np.full(len(there), np.inf)
         for round in range(ROUNDS + 1):
             factors = found._factors(known, standard)
-            if any(factor is None for factor in factors):
+            if factors is None:
                 return self, known
             known = known.minimised(factors)
             used = found._freedom(factors, known, standard)
@@ -123,25 +125,28 @@ class Smoothing:
 
     def freedom(self, known: Information, standard: Standard) -> Floats:
         """Return the effective degrees of freedom of each term, summed over outputs."""
-        return self._freedom(self._factors(known, standard), known, standard)
+        return self._freedom(self._factors(known, standard) or (), known, standard)
 
-    def _factors(self, known: Information, standard: Standard) -> list[Floats | None]:
-        """Return the inverse Cholesky factor of each Hessian with the penalties."""
+    def _factors(self, known: Information, standard: Standard) -> list[Floats] | None:
+        """Return the inverse Cholesky factor of each Hessian with the penalties.
+
+        None if numbers have overflowed.
+        """
         penalty = self.ridge(standard).tiled(known.outputs_each).shrink[:, 0]
-        return [definite_inverse(G, penalty) for G in known.G]
+        found = [definite_inverse(G, penalty) for G in known.G]
+        factors = [factor for factor in found if factor is not None]
+        return factors if len(factors) == len(found) else None
 
-    def _freedom(
-        self, factors: Sequence[Floats | None], known: Information, standard: Standard
-    ) -> Floats:
+    def _freedom(self, factors: Sequence[Floats], known: Information, standard: Standard) -> Floats:
         first, shrink = int(standard.fit_intercept), self.shrink(standard)
         terms = self.term_of(standard.features)
         found = np.zeros(int(terms.max(initial=-1)) + 1)
         for factor in factors:
-            assert factor is not None
             inverse = np.square(factor).sum(axis=0)
             for own in inverse.reshape(known.outputs_each, -1):
                 found += np.bincount(terms, 1.0 - shrink * own[first:])
-        return found * (known.W.shape[2] / (len(known.G) * known.outputs_each))
+        found *= known.W.shape[2] / (len(known.G) * known.outputs_each)
+        return found
 
     def penalties_of(self, count: int) -> Floats:
         """Return the penalties of this many terms; those that have just come up have the first."""

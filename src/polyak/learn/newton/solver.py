@@ -353,9 +353,9 @@ class NewtonSolver:
             if not provisional or self.clock >= FEWEST:
                 counted.smoothing, known = self._smoothed(counted, known)
             if provisional:
-                learned.smoothing = replace(
-                    learned.smoothing, penalties=counted.smoothing.penalties
-                )
+                assert counted.smoothing is not None
+                penalties = counted.smoothing.penalties
+                learned.smoothing = replace(learned.smoothing, penalties=penalties)
                 known = learned.padded().moved_to(known.W)
         if not known.is_finite():
             self._leave("its numbers are too large")

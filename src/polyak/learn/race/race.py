@@ -621,7 +621,8 @@ class Race:
             return
         able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(len(rows))]
         baseline: Any = self.baselines[0]
-        threads, sums, best = self.threads or processors(), {}, []
+        threads, best = self.threads or processors(), []
+        sums: dict[int, Floats] = {}
         with np.errstate(all="ignore"):
             for lane in able:
                 found = sums_left_out(lane, baseline, rows, targets, weights, threads)

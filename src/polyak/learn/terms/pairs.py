@@ -52,7 +52,8 @@ def gain(a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: f
     >>> rng = np.random.default_rng(0)
     >>> a, b = (Binned(rng.integers(0, 4, 9000), 4) for _ in range(2))
     >>> noise = rng.normal(size=9000)
-    >>> gain(a, b, noise, np.ones(9000), 1.0) < 4 < gain(a, b, noise + a.bins * b.bins, np.ones(9000), 3.0)
+    >>> both = noise + a.bins * b.bins
+    >>> gain(a, b, noise, np.ones(9000), 1.0) < 4 < gain(a, b, both, np.ones(9000), 3.0)
     True
     """
     cells = a.bins * b.count + b.bins

@@ -21,7 +21,7 @@ from polyak.learn.newton.block.algebra import solve
 Floats = NDArray[np.float64]
 
 NO_PENALTY = 1e-8
-"""The penalty of the other columns, as a share of their curvature, so that equations are definite."""
+"""The penalty of all columns, as a share of their curvature, so that equations are definite."""
 NOTHING = 1e-9
 """The variance of a direction, as a share of the largest, below which it is left out."""
 
@@ -101,6 +101,6 @@ def tail(shares: Floats, value: float, degrees: float) -> float:
     v = t * math.sqrt(second)
     if abs(w) < 1e-4:  # at the mean, where the formula is 0/0
         third = 8.0 * float((times * (each / grown) ** 3).sum())
-        return 0.5 - third / (6.0 * second**1.5 * math.sqrt(2.0 * math.pi))
+        return 0.5 - third / (6.0 * math.sqrt(second) ** 3 * math.sqrt(2.0 * math.pi))
     z = w + math.log(v / w) / w
     return 0.5 * math.erfc(z / math.sqrt(2.0))

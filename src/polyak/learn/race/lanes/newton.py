@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class NewtonRacer(Lane):
     optimum.
     """
 
-    kinds = (NewtonCandidate, AlphaCandidate)
+    kinds: ClassVar[tuple[type[Any], ...]] = (NewtonCandidate, AlphaCandidate)
 
     def __init__(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +12,7 @@ from polyak._core import score_rows
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import NewOutput, Problem
-from polyak.learn.recipes import NewtonCandidate, Recipe, TermsCandidate
+from polyak.learn.recipes import Recipe, TermsCandidate
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
 from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
@@ -40,11 +39,12 @@ class TermsLane(NewtonRacer):
     """Newton steps on rows that are expanded in terms, each with a penalty of its own."""
 
     kinds = (TermsCandidate,)
+    candidates: list[TermsCandidate]
 
     def __init__(
         self,
         numbers: list[int],
-        candidates: list[TermsCandidate],
+        candidates: list[Any],
         recipe: Recipe,
         problem: Problem,
     ) -> None:
@@ -57,7 +57,7 @@ class TermsLane(NewtonRacer):
         asked = recipe.pairs if candidates[0].pairs else ()
         self._next_search = 0 if isinstance(asked, tuple) else FIRST_SEARCH
 
-    def _objective(self, candidates: Sequence[NewtonCandidate | TermsCandidate]) -> Objective:
+    def _objective(self, candidates: list[Any]) -> Objective:
         own = super()._objective(candidates)
         return replace(own, intervals=False, sparsity=None, term_of=self.term_of)
 
@@ -72,7 +72,8 @@ class TermsLane(NewtonRacer):
         assert self.terms is not None
         if self._known_terms[0] is not features:
             self._known_terms = (features, self.axes.term_numbers(features, self.terms))
-        return self._known_terms[1]
+        found: NDArray[np.int64] = self._known_terms[1]
+        return found
 
     # -- what the race asks ----------------------------------------------------------------------
 
@@ -120,7 +121,8 @@ class TermsLane(NewtonRacer):
     ) -> Floats:
         if again:
             return super().learn(given, again=again, stops=stops, threads=threads)
-        given, sums, done = given.taken(), [], 0
+        given, done = given.taken(), 0
+        sums: list[Floats] = []
         while done < given.total or not sums:
             end = given.total
             if self._next_search:
