@@ -54,7 +54,8 @@ class SourceColumns:
     ) -> SourceColumns:
         """Return the columns of a table."""
         owners = [k for k, one in enumerate(schema.columns) for _ in PLAIN[one.kind]]
-        numbers, units = {}, {}
+        numbers: dict[int, tuple[int, ...]] = {}
+        units: dict[int, tuple[float, float]] = {}
         for k, first in enumerate(schema.first_features()):
             column = schema.columns[k]
             if column.kind not in HASHED:

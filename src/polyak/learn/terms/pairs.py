@@ -31,7 +31,7 @@ class Binned(NamedTuple):
     """A column as bins: the bin of every row, and how many there are."""
 
     bins: NDArray[np.intp]
-    count: int
+    size: int
 
 
 def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) -> Binned:
@@ -56,10 +56,11 @@ def gain(a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: f
     >>> gain(a, b, noise, np.ones(9000), 1.0) < 4 < gain(a, b, both, np.ones(9000), 3.0)
     True
     """
-    cells = a.bins * b.count + b.bins
-    size = a.count * b.count
-    G = np.bincount(cells, slopes, minlength=size).reshape(a.count, b.count)
-    W = np.bincount(cells, curvatures, minlength=size).reshape(a.count, b.count)
+    cells = a.bins * b.size + b.bins
+    size = a.size * b.size
+    shape = (a.size, b.size)
+    G: Floats = np.bincount(cells, slopes, minlength=size).reshape(shape)
+    W: Floats = np.bincount(cells, curvatures, minlength=size).reshape(shape)
     least = max(1e-3 * W.sum() / size, 1e-300)
 
     def squares(sums: Floats, weights: Floats) -> float:

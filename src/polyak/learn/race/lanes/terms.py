@@ -39,7 +39,6 @@ class TermsLane(NewtonRacer):
     """Newton steps on rows that are expanded in terms, each with a penalty of its own."""
 
     kinds = (TermsCandidate,)
-    candidates: list[TermsCandidate]
 
     def __init__(
         self,
@@ -54,7 +53,8 @@ class TermsLane(NewtonRacer):
         self._known_terms: tuple[Any, Any] = (None, None)
         # Rows to look for pairs in, which are learned again with the pairs that are found.
         self._kept = FirstRows("pairs")
-        asked = recipe.pairs if candidates[0].pairs else ()
+        self._has_pairs: bool = candidates[0].pairs
+        asked = recipe.pairs if self._has_pairs else ()
         self._next_search = 0 if isinstance(asked, tuple) else FIRST_SEARCH
 
     def _objective(self, candidates: list[Any]) -> Objective:
@@ -95,7 +95,7 @@ class TermsLane(NewtonRacer):
         """Take knots, centres and spreads from the rows that calibration looks at."""
         axes, asked = self.axes, self.recipe.pairs
         self.terms = axes.curves(rows, self.recipe.curves)
-        if isinstance(asked, tuple) and self.candidates[0].pairs:
+        if isinstance(asked, tuple) and self._has_pairs:
             pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
             self.terms = axes.with_pairs(self.terms, pairs, rows)
         super().warm_up(rows)
