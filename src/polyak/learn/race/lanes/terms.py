@@ -97,7 +97,7 @@ class TermsLane(NewtonRacer):
         self.terms = axes.curves(rows, self.recipe.curves)
         if isinstance(asked, tuple) and self._has_pairs:
             pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
-            self.terms = axes.with_pairs(self.terms, pairs, rows)
+            self.terms = axes.with_pairs(self.terms, pairs, np.ones(len(pairs)), rows)
         super().warm_up(rows)
 
     def begin_part(self) -> None:
@@ -147,8 +147,8 @@ class TermsLane(NewtonRacer):
             self._learn_anew(kept, threads)
         most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
         binned, unexplained = axes.binned(rows), self._unexplained(kept)
-        found = find_pairs(binned, *unexplained, self.newton.dispersion, most)
-        self.terms = axes.with_pairs(self.terms, found, rows)
+        pairs, gains = find_pairs(binned, *unexplained, self.newton.dispersion, most)
+        self.terms = axes.with_pairs(self.terms, pairs, gains, rows)
         if [term.name for term in self.terms.terms] == [term.name for term in known.terms]:
             self.newton, self.terms = before, known
         elif len(self.terms.terms) > len(known.curves_only().terms):
