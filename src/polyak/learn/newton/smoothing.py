@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 TermOf = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """From features to the numbers of their terms."""
 
-FIRST = 100.0
+FIRST = 10.0
 """The penalty of every term at first, in rows."""
 FEWEST = 1024
 """Rows before which penalties stay as they are, unless these are all there are."""
