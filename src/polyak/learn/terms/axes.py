@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.terms.basis import curve_axis, level_axis
+from polyak.learn.terms.basis import MOST_KNOTS, curve_axis, level_axis
 from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
 from polyak.model.columns import SourceColumns
 from polyak.model.terms import Axis, Term, Terms, columns_of
@@ -58,10 +58,12 @@ class Axes:
 
     def curves(self, rows: Rows, asked: str | Sequence[str]) -> Terms:
         """Return the curves that are asked for, with knots from these rows."""
-        columns = self.columns.numbers_named(asked)
-        most = max(int(OF_CURVES * self.widest) // max(len(columns), 1), 1)
-        found = [self.axis(column, rows, most) for column in columns]
-        terms = tuple(Term((axis,)) for axis in found if axis is not None)
+        made = [self.axis(column, rows, MOST_KNOTS) for column in self.columns.numbers_named(asked)]
+        found = [axis for axis in made if axis is not None]
+        most = MOST_KNOTS
+        while most > 1 and sum(min(one.size, most) for one in found) > OF_CURVES * self.widest:
+            most -= 1
+        terms = tuple(Term((axis.first(most),)) for axis in found)
         return Terms(self.columns.n_features, terms, tuple(t.features[0] for t in terms))
 
     def with_pairs(

@@ -22,8 +22,9 @@ Floats = NDArray[np.float64]
 
 NO_PENALTY = 1e-8
 """The penalty of all columns, as a share of their curvature, so that equations are definite."""
-NOTHING = 1e-9
-"""The variance of a direction, as a share of the largest, below which it is left out."""
+NOTHING = 1e-6
+"""The share of a term's largest curvature, or of one row, that other columns leave, below which a direction is
+theirs: a term of such directions alone, as the last of all dummies, cannot be tested."""
 
 
 class Significance(NamedTuple):
@@ -57,7 +58,8 @@ def score_tests(
         u = (left @ weights[columns]) * units[columns]
         left = 0.5 * (left + left.T) * units[columns][:, None] * units[columns]
         values = np.linalg.eigvalsh(left)
-        shares = dispersion * values[values > NOTHING * max(values[-1], 0.0)]
+        whole = np.diagonal(hessian)[columns] * np.square(units[columns])
+        shares = dispersion * values[values > NOTHING * max(whole.max(), 1.0)]
         if not len(shares):
             found.append(Significance(0.0, 0.0, 1.0))
             continue
