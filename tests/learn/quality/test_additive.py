@@ -67,6 +67,7 @@ def additive(X: np.ndarray, y: np.ndarray, loss: str) -> LinearModel:
     recipe = Recipe(loss=loss, curves="all")
     learner = Learner(recipe, n_features=X.shape[1], columns=columns, classes=classes)
     learner.learn(X, y)
+    learner.finish()
     race = learner.race
     assert race is not None
     lane = next(lane for lane in race.lanes if lane.terms is not None)
