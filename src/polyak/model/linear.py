@@ -191,7 +191,10 @@ class LinearModel:
         Models of other sources than tables ignore unknown features.
         """
         matrix = np.ascontiguousarray(self.weights)
-        raw: NDArray[Any] = _core.score_rows(core_rows(self.rows(X)), matrix)
+        rows = self.features.rows(X)
+        parts = [rows] if self.terms is None else self.terms.parts(as_rows(rows))
+        scored = [_core.score_rows(core_rows(part), matrix) for part in parts]
+        raw: NDArray[Any] = scored[0] if len(scored) == 1 else np.concatenate(scored)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:

@@ -23,8 +23,9 @@ Floats = NDArray[np.float64]
 NO_PENALTY = 1e-8
 """The penalty of all columns, as a share of their curvature, so that equations are definite."""
 NOTHING = 1e-6
-"""The share of a term's largest curvature, or of one row, that other columns leave, below which a direction is
-theirs: a term of such directions alone, as the last of all dummies, cannot be tested."""
+"""What other columns leave of a term's largest curvature, as a share of it or of one row, below
+which a direction is theirs: a term of such directions alone, as the last of all dummies, cannot be
+tested."""
 
 
 class Significance(NamedTuple):

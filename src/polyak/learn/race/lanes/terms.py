@@ -172,7 +172,9 @@ class TermsLane(NewtonRacer):
         rows, targets, weights, *_ = given
         coef, intercept = self.newton.weights(self.n_features, place=0)
         matrix = np.ascontiguousarray(coef.T)
-        scores = score_rows(core_rows(self._own_rows(rows)), matrix) + intercept
+        assert self.terms is not None
+        parts = [score_rows(core_rows(part), matrix) for part in self.terms.parts(rows)]
+        scores = np.concatenate(parts) + intercept
         scores = odds_of_softmax(scores) if self.softmax else scores
         objective = self.newton.objective
         loss, signs = objective.smooth_loss(len(rows), len(matrix)), objective.signs(targets)
