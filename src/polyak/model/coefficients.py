@@ -58,8 +58,12 @@ class Coefficients(NamedTuple):
         ]
 
 
-def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
+def coefficients(
+    model: _Model, level: float = 0.95, *, features: NDArray[np.int64] | None = None
+) -> Coefficients:
     """Return the coefficients of a model, with intervals at this level if it has any.
+
+    By default they are of all features of an array; of a table those that have something to show.
 
     Examples
     --------
@@ -74,7 +78,7 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
     >>> found.numbers["effect"].tolist()
     [nan, 0.25]
     """
-    shown = _shown(model)
+    shown = _shown(model) if features is None else features
     units = model.features.units(model.n_features)[shown, None]
     zero = _zero_row(model.features)
     tables = {"weight": (model.scores(zero), model.weights[shown] / units)}

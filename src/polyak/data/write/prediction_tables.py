@@ -18,7 +18,7 @@ from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import written_file
 from polyak.losses import get_loss
-from polyak.optional_imports import needed
+from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
 from polyak.rows.labels import exact_labels
 
@@ -43,7 +43,7 @@ def table_maker(
     >>> table_maker(model, "scores")(np.array([[2.0], [-2.0]]), None).to_pydict()
     {'prediction': ['yes', 'no'], 'score': [2.0, -2.0]}
     """
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     names = _names(model, what)
     if bounds is not None:
         values = names if model.classes is None else names[1:]
@@ -85,14 +85,14 @@ def with_empty_rows(table: Any, gaps: NDArray[np.int64] | None) -> Any:
     """Add a row of missing values for each one that could not be read."""
     if gaps is None:
         return table
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     rows = np.insert(np.arange(table.num_rows), gaps, -1)
     return table.take(pa.array(rows, mask=rows < 0))
 
 
 def with_row_numbers(table: Any, before: int) -> Any:
     """Put a column of the rows' numbers before the others."""
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     names = table.schema.names
     _check_names(names, ["row"])
     numbers = pa.array(np.arange(before + 1, before + 1 + table.num_rows))
@@ -250,16 +250,12 @@ def _json_cells(column: Any) -> Any:
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_boolean(kind):
-        cells = pc.if_else(column, "true", "false")
-    elif pa.types.is_integer(kind):
-        cells = column.cast(pa.string())
-    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+    if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
         # JSON has no value for what is not finite.
         cells = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         cells = pa.array([_json(value) for value in column.to_pylist()], pa.string())
-    else:  # each distinct value once: words, names, dates
+    else:  # each distinct value once: words, names, dates, truths
         coded = column.dictionary_encode()
         words = [_json(value) for value in coded.dictionary.to_pylist()]
         cells = pa.array(words, pa.string()).take(coded.indices)
