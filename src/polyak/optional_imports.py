@@ -17,6 +17,8 @@ def needed(module: str, extra: str) -> Any:
     ...
     ValueError: this needs no_such_library, which is not installed: pip install 'polyak[onnx]'
     """
+    if module in sys.modules:
+        return sys.modules[module]
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

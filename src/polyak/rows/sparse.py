@@ -264,15 +264,15 @@ def join_rows(parts: Iterable[Rows]) -> Rows:
     (3, 2)
     """
     dense: list[NDArray[Any]] = []
-    sparse = _GrowingRows()
+    sparse: _GrowingRows | None = None
     for part in parts:
-        if isinstance(part, SparseRows):
-            sparse.add(part)
-        elif len(sparse):
-            sparse.add(dense_as_sparse(part))
-        else:
+        if sparse is None and isinstance(part, SparseRows):
+            sparse = _GrowingRows()
+        if sparse is None:
             dense.append(part)
-    if not len(sparse):
+        else:
+            sparse.add(part if isinstance(part, SparseRows) else dense_as_sparse(part))
+    if sparse is None:
         widths = sorted({part.shape[1] for part in dense})
         if len(widths) > 1:
             raise DataError(f"some rows have {widths[0]} features and others {widths[-1]}")
