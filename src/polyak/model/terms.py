@@ -23,7 +23,7 @@ from polyak.storage.records import many, real, whole
 
 Floats = NDArray[np.float64]
 
-ROWS_AT_A_TIME = 8192
+ROWS_AT_A_TIME = 2048
 """Rows are expanded in parts of this many, so that little memory is taken beside the result."""
 
 Numbers = tuple[Annotated[float, real()], ...]

@@ -104,9 +104,6 @@ class TermsLane(NewtonRacer):
         """Look for no more pairs: other parts would find others."""
         self._next_search, self._kept = 0, FirstRows("pairs")
 
-    def most_rows(self, rows: Rows, *, again: bool) -> int:
-        return ROWS_AT_A_TIME
-
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         return True
 
@@ -124,7 +121,7 @@ class TermsLane(NewtonRacer):
         given, done = given.taken(), 0
         sums: list[Floats] = []
         while done < given.total or not sums:
-            end = given.total
+            end = min(done + ROWS_AT_A_TIME, given.total)
             if self._next_search:
                 end = min(end, done + self._next_search - len(self._kept))
             part, here = given.part(done, end), stops[(stops > done) & (stops <= end)] - done
