@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model import intervals
+from polyak.model.effects import effects_table
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
+
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 
@@ -95,8 +99,20 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
     )
 
 
-def as_frame(model: _Model, level: float) -> Any:
-    """Return the coefficients as a data frame, or as a dict of columns without pandas."""
+def as_frame(model: LinearModel, level: float) -> Any:
+    """Return the coefficients as a data frame, or as a dict of columns without pandas.
+
+    Those of an additive model are its effects: the weight of a basis function has no meaning.
+    """
+    columns = _columns(model, level) if model.terms is None else effects_table(model, level)
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns)
+
+
+def _columns(model: _Model, level: float) -> dict[str, Any]:
     found = coefficients(model, level)
     columns: dict[str, Any] = {"feature": np.array(found.names(model.features), dtype=object)}
     if model.weights.shape[1] > 1:
@@ -104,12 +120,7 @@ def as_frame(model: _Model, level: float) -> Any:
             columns["output"] = found.outputs
         else:
             columns["class"] = np.asarray(model.classes)[found.outputs]
-    columns |= found.numbers
-    try:
-        import pandas as pd
-    except ImportError:
-        return columns
-    return pd.DataFrame(columns)
+    return columns | found.numbers
 
 
 def _shown(model: _Model) -> NDArray[np.int64]:

@@ -155,3 +155,11 @@ def test_a_column_that_has_no_curve_is_named(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="size|city"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ASGDRegressor(**wrong).fit(X, y)
+
+
+def test_basis_functions_are_named_after_their_column() -> None:
+    X, y = frame()
+    model = ASGDRegressor(curves=["age"], random_state=0).fit(X, y)
+    names = model.get_feature_names_out()
+    assert not any(name.startswith("slot") for name in names[model.to_model().terms.begin :])
+    assert "age 0" in names
