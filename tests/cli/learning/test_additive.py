@@ -1,0 +1,73 @@
+"""Additive models at the command line: what is shown of their terms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import fails, polyak
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Learn an additive model of a table with missing values and levels."""
+    folder = tmp_path_factory.mktemp("additive")
+    rng = np.random.default_rng(0)
+    rows = 5000
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, rows),
+            "size": rng.lognormal(3.0, 0.6, rows).round(3),
+            "city": rng.choice(["Rome", "Ulm", "Oslo"], rows),
+        }
+    )
+    signal = np.abs(table.age - 50) / 10 + np.log(table["size"]) * (table.age > 50)
+    table["rent"] = signal + (table.city == "Rome") + 0.3 * rng.normal(size=rows)
+    table["age"] = table.age.where(rng.random(rows) > 0.1)
+    table.to_csv(folder / "t.csv", index=False)
+    model = ["--target", "rent", "--curves", "--pairs", "-q", "-m", folder / "m.polyak"]
+    polyak("train", folder / "t.csv", *model)
+    return folder
+
+
+def test_inspect_shows_terms_instead_of_basis_functions(folder: Path) -> None:
+    shown = polyak("inspect", folder / "m.polyak").stdout
+    assert "slot 2" not in shown
+    heads, *lines = shown[shown.index("term") :].splitlines()
+    assert heads.split() == ["term", "kind", "edf", "statistic", "p"]
+    assert [line.split()[:2] for line in lines[:3]] == [
+        ["age", "curve"],
+        ["size", "curve"],
+        ["city", "category"],
+    ]
+    assert "age × size pair" in " ".join(shown.split())
+
+
+def test_inspect_shows_terms_as_json(folder: Path) -> None:
+    shown = polyak("inspect", folder / "m.polyak", "--json", "--top", "2").stdout
+    found = json.loads(shown)
+    assert [term["name"] for term in found["terms"]] == ["age", "size"]
+    assert set(found["terms"][0]) == {"name", "kind", "edf", "statistic", "p_value"}
+    assert "heaviest" not in found
+    assert "slot" not in shown
+
+
+def test_contributions_add_up_to_the_prediction(folder: Path) -> None:
+    out = folder / "parts.csv"
+    given = [folder / "m.polyak", folder / "t.csv", "--what", "contributions"]
+    polyak("predict", *given, "--keep", "age", "-o", out)
+    table = pd.read_csv(out)
+    parts = table.filter(like="contribution_")
+    assert {"contribution_age", "contribution_intercept"} < set(parts)
+    assert np.allclose(parts.sum(axis=1), table["prediction"], atol=1e-9)
+    head = polyak("predict", *given).stdout.splitlines()[0]
+    assert head == ",".join(["prediction", *parts])
+
+
+def test_contributions_need_columns(folder: Path) -> None:
+    given = [folder / "m.polyak", folder / "t.csv", "--what", "contributions"]
+    assert "contributions" in fails("predict", *given, "-o", folder / "parts.txt", code=2)
+    assert "intervals" in fails("predict", *given, "--intervals", code=2)
