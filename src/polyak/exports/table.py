@@ -3,7 +3,8 @@
 One line a feature that weighs anything, or one for each of its classes, after the intercept's. As
 CSV or TSV the numbers are whole and come back as they were; as text they are rounded and aligned.
 The weights of a table's columns are per unit of the column, so that the score of a row is the
-intercept plus the sum of weight times value.
+intercept plus the sum of weight times value. An additive model has a line for each knot or level
+of each term instead, with the effect there and its band.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from polyak.exports.export_input import ExportInput
 from polyak.exports.units import in_units
+from polyak.model.effects import effects_table
 from polyak.model.intervals import centres, interval_kind, quantile, standard_errors
+from polyak.rows.label_text import label_text
 
 FEATURES_AT_A_TIME = 1 << 13
 LEVEL = 0.95
@@ -30,7 +33,7 @@ def write(given: ExportInput, path: str, format: str) -> list[str]:
     """Write the table."""
     from polyak.storage.container import replacing
 
-    if given.schema is not None:
+    if given.schema is not None and given.model.terms is None:
         given = replace(given, model=in_units(given.model, given.schema))
     lines = _aligned(given) if format == "txt" else _separated(given, format)
     with replacing(path) as file:
@@ -40,6 +43,8 @@ def write(given: ExportInput, path: str, format: str) -> list[str]:
 
 
 def _heads(given: ExportInput) -> list[str]:
+    if given.model.terms is not None:
+        return list(effects_table(given.model, LEVEL))
     heads = ["feature"]
     if given.names is not None:
         heads.append("name")
@@ -54,6 +59,11 @@ def _heads(given: ExportInput) -> list[str]:
 def _blocks(given: ExportInput) -> Iterator[tuple[Cells, NDArray[np.float64]]]:
     """Yield the words and the numbers of blocks of lines: the intercepts, then the features."""
     model, names = given.model, given.names
+    if model.terms is not None:
+        effects = effects_table(model, LEVEL)
+        bands = np.stack([effects.pop(name) for name in ("value", "lower", "upper")], axis=1)
+        yield [[label_text(cell) for cell in column] for column in effects.values()], bands
+        return
     numbers = _numbers(given)
     outputs = given.output_names()
     used = np.flatnonzero(model.weights.any(axis=1))

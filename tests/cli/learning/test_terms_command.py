@@ -71,3 +71,20 @@ def test_contributions_need_columns(folder: Path) -> None:
     given = [folder / "m.polyak", folder / "t.csv", "--what", "contributions"]
     assert "contributions" in fails("predict", *given, "-o", folder / "parts.txt", code=2)
     assert "intervals" in fails("predict", *given, "--intervals", code=2)
+
+
+def test_rows_converted_for_a_model_are_those_of_its_export(folder: Path) -> None:
+    from onnxruntime import InferenceSession
+    from scipy.sparse import csr_matrix
+
+    model, table = folder / "m.polyak", folder / "t.csv"
+    polyak("export", model, folder / "m.onnx")
+    polyak("convert", table, folder / "rows.npz", "--for", model, "-q")
+    stored = np.load(folder / "rows.npz")
+    session = InferenceSession(folder / "m.onnx")
+    width = session.get_inputs()[0].shape[1]
+    parts = [stored[name] for name in ("data", "indices", "indptr")]
+    rows = csr_matrix(tuple(parts), shape=(len(parts[2]) - 1, width)).toarray()
+    found = session.run(None, {"X": rows.astype(np.float64)})[0]
+    shown = polyak("predict", model, table).stdout.split()
+    assert np.allclose(found, np.array(shown, dtype=float), rtol=1e-6, atol=1e-6)
