@@ -117,12 +117,9 @@ def effects_table(model: LinearModel, level: float = 0.95) -> dict[str, Any]:
         else:
             features, (offset, scale) = columns.numbers[column], columns.units[column]
             covered |= set(features[:2])
-            at = np.array([-2.0, 2.0])
-            if kind == "curve":
-                assert model.terms is not None
-                axes = {term.name: term.axes[0] for term in model.terms.terms}
-                at = np.array(axes[name].knots)
-            grid = [*(at * scale + offset), *[np.nan] * (len(features) - 1)]
+            ends = np.array([offset - 2 * scale, offset + 2 * scale])
+            at = knots_of(model, columns, name) if kind == "curve" else ends
+            grid = [*at, *[np.nan] * (len(features) - 1)]
         found = effect(model, name, level, grid)
         add(name, kind, found.grid, [""], found[1:])
     used = np.flatnonzero(model.weights[: columns.n_features].any(axis=1))
@@ -153,6 +150,14 @@ def _text(value: Any) -> str:
     return MISSING if np.isnan(value) else repr(float(value))
 
 
+def knots_of(model: LinearModel, columns: SourceColumns, name: str) -> Floats:
+    """Return the knots of a column's curve in its own units."""
+    assert model.terms is not None
+    axes = {axis.column: axis for term in model.terms.terms for axis in term.axes}
+    offset, scale = columns.units[columns.place(name)]
+    return np.array(axes[name].knots) * scale + offset
+
+
 def grid_of(axis: Axis) -> Floats:
     """Return values along an axis: its knots and values between them."""
     knots = np.array(axis.knots)
@@ -166,8 +171,7 @@ def _of_pair(model: LinearModel, columns: SourceColumns, place: int, level: floa
     grids: list[NDArray[Any]] = []
     for axis in model.terms.terms[place].axes:
         if axis.knots:
-            offset, scale = columns.units[columns.place(axis.column)]
-            grids.append(np.array(axis.knots) * scale + offset)
+            grids.append(knots_of(model, columns, axis.column))
         else:
             names = [model.features.name(j) or model.features.slot(j) for j in axis.features]
             grids.append(np.array([name.partition("=")[2] or name for name in names]))
