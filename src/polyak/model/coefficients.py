@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model import intervals
-from polyak.model.effects import effects_table
+from polyak.model.effects import _Additive, effects_table
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
-
-if TYPE_CHECKING:
-    from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +96,7 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
     )
 
 
-def as_frame(model: LinearModel, level: float) -> Any:
+def as_frame(model: _Additive, level: float) -> Any:
     """Return the coefficients as a data frame, or as a dict of columns without pandas.
 
     Those of an additive model are its effects: the weight of a basis function has no meaning.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model.columns import SourceColumns
-from polyak.model.intervals import quantile
-from polyak.model.terms import Axis, Term
+from polyak.model.intervals import _Model, quantile
+from polyak.model.terms import Axis, Term, Terms
 from polyak.rows.sparse import SparseRows, as_rows, dense_as_sparse
-
-if TYPE_CHECKING:
-    from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 Features = NDArray[np.int64]
@@ -22,6 +19,14 @@ GRID = 100
 """The number of values at which a curve is returned by default."""
 MISSING, OTHER = "(missing)", "(other)"
 """What missing values and levels without a weight are called in tables."""
+
+
+class _Additive(_Model, Protocol):
+    """The part of `LinearModel` that is used here; its `effect` imports this module."""
+
+    @property
+    def terms(self) -> Terms | None: ...
+    def rows(self, X: Any) -> Any: ...
 
 
 class Effect(NamedTuple):
@@ -42,7 +47,7 @@ class Effect(NamedTuple):
     upper: Floats
 
 
-def effect(model: LinearModel, name: str, level: float = 0.95, grid: Any = None) -> Effect:
+def effect(model: _Additive, name: str, level: float = 0.95, grid: Any = None) -> Effect:
     """Return the effect of a column, or of a pair such as "age × city", of a model.
 
     NaN in the ``grid`` of numbers stands for a missing value.
@@ -72,7 +77,7 @@ def effect(model: LinearModel, name: str, level: float = 0.95, grid: Any = None)
     return Effect(values, *_band(model, own, functions, level))
 
 
-def kinds(model: LinearModel) -> dict[str, str]:
+def kinds(model: _Additive) -> dict[str, str]:
     """Return the kind of each term: the columns that have a weight, then the pairs."""
     terms, columns = () if model.terms is None else model.terms.terms, columns_of_model(model)
     curves = {term.name for term in terms if term.kind == "curve"}
@@ -87,7 +92,7 @@ def kinds(model: LinearModel) -> dict[str, str]:
     return found | {term.name: term.kind for term in terms if term.kind == "pair"}
 
 
-def effects_table(model: LinearModel, level: float = 0.95) -> dict[str, Any]:
+def effects_table(model: _Additive, level: float = 0.95) -> dict[str, Any]:
     """Return the effects of an additive model as columns, a line per term and knot or level.
 
     Between knots effects are linear, beyond the outermost constant. With those of a row's values
@@ -106,7 +111,7 @@ def effects_table(model: LinearModel, level: float = 0.95) -> dict[str, Any]:
     for name, kind in kinds(model).items():
         if kind == "pair":
             found = effect(model, name, level)
-            add(name, kind, *found.grid, found[1:])
+            add(name, kind, found.grid[0], found.grid[1], found[1:])
             continue
         column = columns.place(name)
         if kind == "category":
@@ -150,7 +155,7 @@ def _text(value: Any) -> str:
     return MISSING if np.isnan(value) else repr(float(value))
 
 
-def knots_of(model: LinearModel, columns: SourceColumns, name: str) -> Floats:
+def knots_of(model: _Additive, columns: SourceColumns, name: str) -> Floats:
     """Return the knots of a column's curve in its own units."""
     assert model.terms is not None
     axes = {axis.column: axis for term in model.terms.terms for axis in term.axes}
@@ -165,7 +170,7 @@ def grid_of(axis: Axis) -> Floats:
     return np.unique(np.concatenate([knots, between]))
 
 
-def _of_pair(model: LinearModel, columns: SourceColumns, place: int, level: float) -> Effect:
+def _of_pair(model: _Additive, columns: SourceColumns, place: int, level: float) -> Effect:
     """Return the effect of a pair at the knots or levels of its columns."""
     assert model.terms is not None
     grids: list[NDArray[Any]] = []
@@ -176,13 +181,14 @@ def _of_pair(model: LinearModel, columns: SourceColumns, place: int, level: floa
             names = [model.features.name(j) or model.features.slot(j) for j in axis.features]
             grids.append(np.array([name.partition("=")[2] or name for name in names]))
     a, b = (axis.values for axis in model.terms.terms[place].axes)
-    band = _band(model, model.terms.features_of(place), np.kron(a, b), level)
+    products: Floats = np.asarray(np.kron(a, b), dtype=np.float64)
+    band = _band(model, model.terms.features_of(place), products, level)
     shape = (len(a), len(b), *band[0].shape[1:])
     return Effect(tuple(grids), *(one.reshape(shape) for one in band))
 
 
 def _of_levels(
-    model: LinearModel, columns: SourceColumns, name: str, level: float, grid: Any
+    model: _Additive, columns: SourceColumns, name: str, level: float, grid: Any
 ) -> Effect:
     levels = _levels(model, columns, name)
     shown = list(levels) if grid is None else [str(one) for one in grid]
@@ -195,7 +201,7 @@ def _of_levels(
     return Effect(np.array(shown), *_band(model, own, functions, level))
 
 
-def _levels(model: LinearModel, columns: SourceColumns, name: str) -> dict[str, int]:
+def _levels(model: _Additive, columns: SourceColumns, name: str) -> dict[str, int]:
     """Return the features of a category's levels by their names, and of missing values."""
     missing = int(np.flatnonzero(columns.owners == columns.place(name))[0])
     called = [(missing, MISSING)]
@@ -214,10 +220,10 @@ def _shares(levels: dict[str, int]) -> Floats:
     around a difference from the mean does not contain that.
     """
     there = np.array([name != MISSING for name in levels], dtype=np.float64)
-    return there / max(there.sum(), 1.0)
+    return np.asarray(there / max(there.sum(), 1.0))
 
 
-def _covariance(model: LinearModel, features: Features) -> Floats:
+def _covariance(model: _Additive, features: Features) -> Floats:
     """Return the covariance of the weights of some features, a matrix per output."""
     assert model.sandwich is not None
     known = model.sandwich.features
@@ -229,7 +235,7 @@ def _covariance(model: LinearModel, features: Features) -> Floats:
 
 
 def _band(
-    model: LinearModel, features: Features, functions: Floats, level: float, intercept: bool = False
+    model: _Additive, features: Features, functions: Floats, level: float, intercept: bool = False
 ) -> tuple[Floats, Floats, Floats]:
     """Return linear combinations of weights, one per row of ``functions``, and their intervals.
 
@@ -257,7 +263,7 @@ def _band(
     return value, value - reach, value + reach
 
 
-def contributions(model: LinearModel, X: Any) -> tuple[list[str], Floats]:
+def contributions(model: _Additive, X: Any) -> tuple[list[str], Floats]:
     """Return what each column and pair contributes to the scores of rows.
 
     The contributions have the shape (rows, terms), or (rows, terms, outputs) where there are
@@ -277,14 +283,14 @@ def contributions(model: LinearModel, X: Any) -> tuple[list[str], Floats]:
 
 
 def contribution_owners(
-    model: LinearModel,
+    model: _Additive,
 ) -> tuple[list[str], NDArray[np.bool_], NDArray[np.intp]]:
     """Return the names of all contributions, which features have a weight, and whose each is.
 
     They depend on the model alone, so those of several batches have the same columns.
     """
     columns, terms = columns_of_model(model), model.terms
-    names, weighted = [*columns.names, "other features"], model.weights.any(axis=1)
+    names, weighted = [*columns.names, "other features"], np.asarray(model.weights.any(axis=1))
     begin = model.n_features if terms is None else terms.begin
     number = np.full(model.n_features, len(columns.names))
     used = np.flatnonzero(weighted[:begin])
@@ -304,7 +310,7 @@ def _place(term: Term, names: list[str]) -> int:
     return names.index(term.name)
 
 
-def columns_of_model(model: LinearModel) -> SourceColumns:
+def columns_of_model(model: _Additive) -> SourceColumns:
     """Return the columns that a model's features come from."""
     schema, features = model.features.schema, model.features
     if schema is None:

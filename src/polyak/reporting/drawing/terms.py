@@ -99,7 +99,7 @@ def _pair(panel: Panel, largest: float) -> Plot:
 
 def _some(values: Sequence[Any]) -> list[int]:
     """Return places of values, the ends and evenly between them."""
-    return np.unique(np.linspace(0, len(values) - 1, MOST_CELLS).round().astype(int)).tolist()
+    return sorted({round(place) for place in np.linspace(0, len(values) - 1, MOST_CELLS)})
 
 
 def _ends(size: int) -> list[int]:
