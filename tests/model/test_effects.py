@@ -107,3 +107,9 @@ def test_contributions_of_any_rows_have_the_same_columns() -> None:
     assert all(called == names for called, _ in parts)
     assert np.array_equal(np.concatenate([part for _, part in parts]), all_rows)
     assert np.allclose(all_rows.sum(axis=1), additive().decision_function(X), atol=1e-12)
+
+
+def test_too_many_columns_have_no_contributions() -> None:
+    model = LinearModel(np.ones((5000, 1)), np.zeros(1), "squared_error")
+    with pytest.raises(ValueError, match=r"5,000 columns are too many: 4,096 at most"):
+        model.contributions(np.ones((2, 5000)))

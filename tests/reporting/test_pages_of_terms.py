@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from report_problems import model_of_terms
@@ -36,3 +37,9 @@ def test_several_classes_have_a_chart_each() -> None:
     page = polyak.report(model_of_terms(classes=True))
     assert "age · daisy" in page
     assert page.count("<h3>") == 21
+
+
+def test_a_model_without_a_covariance_has_no_bands() -> None:
+    page = polyak.report(replace(model_of_terms(), sandwich=None))
+    assert "nan" not in page
+    assert page.count('class="band"') == 2

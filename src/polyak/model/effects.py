@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DataError
 from polyak.model.columns import SourceColumns
 from polyak.model.intervals import _Model, quantile
 from polyak.model.terms import Axis, Term, Terms
@@ -17,6 +18,8 @@ Features = NDArray[np.int64]
 
 GRID = 100
 """The number of values at which a curve is returned by default."""
+MOST_CONTRIBUTIONS = 4096
+"""The most columns whose contributions are computed: they are not sparse."""
 MISSING, OTHER = "(missing)", "(other)"
 """What missing values and levels without a weight are called in tables."""
 
@@ -299,6 +302,10 @@ def contribution_owners(
         of_term = np.array([_place(term, names) for term in terms.terms], dtype=np.int64)
         number[begin:] = of_term[terms.numbers(np.arange(begin, model.n_features))]
     shown = np.unique(number[weighted])
+    if len(shown) > MOST_CONTRIBUTIONS:
+        raise DataError(
+            f"contributions of {len(shown):,} columns are too many: {MOST_CONTRIBUTIONS:,} at most"
+        )
     called = [*(names[k] for k in shown), "intercept"]
     return called, weighted, np.searchsorted(shown, number)
 

@@ -110,7 +110,8 @@ def panels(model: LinearModel, most: int = MOST_PANELS) -> list[Panel]:
         several = len(model.intercept) > 1
         for output in range(len(model.intercept)):
             own = [one[..., output] for one in band] if several else band
-            shown = TermEffect(grid, *own)
+            # Without a covariance there is no band.
+            shown = TermEffect(grid, *(np.where(np.isnan(one), own[0], one) for one in own))
             if np.any(shown.value):
                 found.append(Panel(name, kind, output_name(model, output), shown, knots, note))
     return sorted(found, key=lambda one: -float(one.effect.value.std()))[:most]
