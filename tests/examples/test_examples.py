@@ -89,7 +89,9 @@ def test_flight_delays(example):
 )
 def test_insurance_claims(example):
     shown = example("insurance_claims", "--rows", "8000", "--without", "EBM")
-    found = {line[:26].strip(): numbers(line)[0] for line in shown.splitlines()[3:] if numbers(line)}
+    found = {
+        line[:26].strip(): numbers(line)[0] for line in shown.splitlines()[3:] if numbers(line)
+    }
     assert found["polyak, curves"] < found["polyak, linear"] < found["constant"]
 
 
