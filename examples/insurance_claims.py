@@ -65,7 +65,7 @@ def fit(peer: str) -> None:
     elif peer == "EBM":
         from interpret.glassbox import ExplainableBoostingRegressor
 
-        model = ExplainableBoostingRegressor(objective="poisson_deviance", random_state=0)
+        model = ExplainableBoostingRegressor(objective="poisson_deviance", n_jobs=1, random_state=0)
     else:
         from lightgbm import LGBMRegressor
 
