@@ -17,8 +17,9 @@ def needed(module: str, extra: str) -> Any:
     ...
     ValueError: this needs no_such_library, which is not installed: pip install 'polyak[onnx]'
     """
-    if module in sys.modules:
-        return sys.modules[module]
+    found = sys.modules.get(module)
+    if found is not None:
+        return found
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

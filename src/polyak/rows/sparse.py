@@ -266,12 +266,13 @@ def join_rows(parts: Iterable[Rows]) -> Rows:
     dense: list[NDArray[Any]] = []
     sparse: _GrowingRows | None = None
     for part in parts:
-        if sparse is None and isinstance(part, SparseRows):
-            sparse = _GrowingRows()
-        if sparse is None:
-            dense.append(part)
+        if isinstance(part, SparseRows):
+            sparse = sparse or _GrowingRows()
+            sparse.add(part)
+        elif sparse is not None:
+            sparse.add(dense_as_sparse(part))
         else:
-            sparse.add(part if isinstance(part, SparseRows) else dense_as_sparse(part))
+            dense.append(part)
     if sparse is None:
         widths = sorted({part.shape[1] for part in dense})
         if len(widths) > 1:
@@ -289,9 +290,6 @@ class _GrowingRows:
         self._values: NDArray[Any] = np.empty(0, np.float32)
         self._width = 0
 
-    def __len__(self) -> int:
-        return sum(map(len, self._lengths))
-
     def add(self, rows: SparseRows) -> None:
         """Add copies of rows."""
         indices, values = rows.entries()
@@ -302,7 +300,7 @@ class _GrowingRows:
 
     def rows(self) -> SparseRows:
         """Return all rows that were added."""
-        indptr = np.zeros(1 + len(self), np.int64)
+        indptr = np.zeros(1 + sum(map(len, self._lengths)), np.int64)
         np.cumsum(np.concatenate(self._lengths), out=indptr[1:])
         return SparseRows(indptr, self._indices, self._values, self._width)
 
