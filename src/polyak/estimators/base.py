@@ -321,7 +321,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             l1_ratio=float(self.l1_ratio),
             positive=bool(self.positive),
             multi_class=getattr(self, "multi_class", "auto"),
-            curves=_names_or_word(self.curves) or (),
+            curves=_names_or_word(self.curves),
             pairs=_pairs_or_number(self.pairs),
         )
 
@@ -533,14 +533,14 @@ def _auto_or_float(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
-def _names_or_word(asked: Any) -> str | tuple[str, ...]:
+def _names_or_word(asked: Any) -> str | tuple[str, ...] | None:
     """Return columns as a recipe has them: by name, those of an array as x0, x1, and so on."""
     if asked is None or isinstance(asked, str):
-        return asked or ()
+        return asked
     return tuple(one if isinstance(one, str) else f"x{one}" for one in asked)
 
 
 def _pairs_or_number(asked: Any) -> Any:
     if asked is None or isinstance(asked, str | int):
-        return asked or 0
-    return tuple(tuple(_names_or_word(pair)) for pair in asked)
+        return asked
+    return tuple(_names_or_word(pair) for pair in asked)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
-from polyak.model.schema import HASHED, PLAIN, Schema
+
+if TYPE_CHECKING:
+    from polyak.model.schema import Schema
 
 
 @dataclass(eq=False)
@@ -53,6 +55,8 @@ class SourceColumns:
         cls, schema: Schema, lookup: Callable[[], Mapping[int, str]] | None = None
     ) -> SourceColumns:
         """Return the columns of a table."""
+        from polyak.model.schema import HASHED, PLAIN  # only where there are tables
+
         owners = [k for k, one in enumerate(schema.columns) for _ in PLAIN[one.kind]]
         numbers: dict[int, tuple[int, ...]] = {}
         units: dict[int, tuple[float, float]] = {}

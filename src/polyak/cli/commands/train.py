@@ -89,8 +89,7 @@ def _add_learning(parser: Parser) -> None:
         "--recipe",
         choices=("auto", "sgd", "paper", "paper-strict"),
         metavar="NAME",
-        help="auto (tries several methods), sgd (averaged SGD only), paper (the paper's, with "
-        "safeguards), or paper-strict (as printed)",
+        help="auto (tries several methods), sgd (averaged SGD only), paper or paper-strict",
     )
     how.add_argument(
         "--intervals",
@@ -103,7 +102,7 @@ def _add_learning(parser: Parser) -> None:
         const="all",
         type=curve_columns,
         metavar="COLUMNS",
-        help="let columns of numbers, all or those named, have curves",
+        help="curved effects of numbers, all or those named",
     )
     how.add_argument(
         "--pairs",
@@ -111,7 +110,7 @@ def _add_learning(parser: Parser) -> None:
         const="auto",
         type=pairs_of_columns,
         metavar="N|A:B,...",
-        help="look for pairs of columns that interact, at most N, or take those named",
+        help="pairs of columns that interact, found or named",
     )
     how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))

@@ -48,6 +48,7 @@ class _OnDask(BaseASGD):
 
     # One pass, each row once, in the order of the partitions.
     max_iter, shuffle, warm_start, class_weight = 1, False, False, None
+    curves, pairs = None, None
 
     def _fit_on_dask(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, multi_output: bool

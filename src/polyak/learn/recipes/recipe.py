@@ -63,8 +63,8 @@ class Recipe:
     l1_ratio: float = 0.5
     positive: bool = False
     multi_class: str = "auto"
-    curves: str | tuple[str, ...] = ()
-    pairs: str | int | tuple[tuple[str, ...], ...] = 0
+    curves: str | tuple[str, ...] | None = None
+    pairs: str | int | tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         self._check_penalty()

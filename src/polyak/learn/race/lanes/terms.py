@@ -94,7 +94,7 @@ class TermsLane(NewtonRacer):
     def warm_up(self, rows: Rows) -> None:
         """Take knots, centres and spreads from the rows that calibration looks at."""
         axes, asked = self.axes, self.recipe.pairs
-        self.terms = axes.curves(rows, self.recipe.curves)
+        self.terms = axes.curves(rows, self.recipe.curves or ())
         if isinstance(asked, tuple) and self._has_pairs:
             pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
             self.terms = axes.with_pairs(self.terms, pairs, np.ones(len(pairs)), rows)
