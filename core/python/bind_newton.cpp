@@ -104,6 +104,17 @@ std::optional<NewDoubles> sparse_gram(ReadBlock Z, std::optional<Vector> h, doub
   return sum;
 }
 
+std::optional<NewDoubles> sparse_forms(ReadBlock Z, Matrix A, double most) {
+  check_size(A.shape(0), Z.shape(1));
+  check_size(A.shape(1), Z.shape(1));
+  const bool few = visit_rows(Z, [&](const auto &rows) { return share_of_nonzeros(rows) < most; });
+  if (!few) return std::nullopt;
+  auto found = new_array<double>({Z.shape(0)});
+  nb::gil_scoped_release release;
+  visit_rows(Z, [&](const auto &rows) { quadratic_forms(rows, A.data(), found.data()); });
+  return found;
+}
+
 // Sums of squares of some columns, of values clipped to `limit`, and numbers of nonzeros.
 nb::tuple column_sizes(ReadBlock Z, Integers places, double limit, int threads) {
   const size_t count = places.shape(0);
@@ -303,6 +314,8 @@ void bind_newton(nb::module_ &m) {
         "Write standardized rows to `out`; return the number of nonzeros that have no column.");
   m.def("sparse_gram", sparse_gram, nb::arg("Z"), nb::arg("h").none(), nb::arg("most"),
         "Return the sum of h z z' over rows, or None if the share of nonzeros exceeds `most`.");
+  m.def("sparse_forms", sparse_forms, nb::arg("Z"), nb::arg("A"), nb::arg("most"),
+        "Return z' A z of each row, or None if the share of nonzeros exceeds `most`.");
   m.def("column_sizes", column_sizes, nb::arg("Z"), nb::arg("places"), nb::arg("limit"),
         nb::arg("threads") = 1,
         "Return the sums of squares of some columns, and their numbers of nonzeros.");

@@ -9,10 +9,8 @@
 #include <unordered_map>
 
 #include "python/buffers.hpp"
-#include "rows/check.hpp"
 #include "table/arrow_export.hpp"
 #include "table/csv_columns.hpp"
-#include "text/lines_in_order.hpp"
 #include "text/records.hpp"
 
 namespace nb = nanobind;
@@ -114,19 +112,6 @@ CsvColumns columns_of_csv(nb::handle source, char delimiter, const Strings &head
                                      places, {missing.begin(), missing.end()}));
 }
 
-nb::object places_of_lines(nb::handle source, int64_t begin, int64_t end) {
-  const Text text(source);
-  if (begin < 0 || end > static_cast<int64_t>(text.size())) refuse("there is no such text");
-  std::vector<LinePlace> lines;
-  {
-    nb::gil_scoped_release release;
-    find_lines(text.data(), {begin, end}, lines);
-  }
-  auto places = new_array<int64_t>({lines.size(), 2});
-  std::copy(lines.begin(), lines.end(), reinterpret_cast<LinePlace *>(places.data()));
-  return nb::cast(places);
-}
-
 }  // namespace
 
 void bind_records(nb::module_ &m) {
@@ -144,8 +129,6 @@ void bind_records(nb::module_ &m) {
       "csv_columns", columns_of_csv, nb::arg("text"), nb::arg("delimiter"), nb::arg("header"),
       nb::arg("numbers"), nb::arg("words"), nb::arg("missing"),
       "Read columns of numbers and of words from CSV. Words in `missing` denote a missing number.");
-  m.def("line_places", places_of_lines, nb::arg("text"), nb::arg("begin"), nb::arg("end"),
-        "Return the begin and end of each line between two offsets of a text.");
   m.def(
       "json_objects", lines_of_objects, nb::arg("text"), nb::arg("state"),
       "Return objects of an array, or spread over several lines, as an object a line, byte for\n"

@@ -66,8 +66,6 @@ void check_format(const table::ColumnPlan &plan, const arrow::Column &column) {
       break;
     case ColumnType::date:
     case ColumnType::time:
-      fits = is_text || (words == nullptr && arrow::units_a_day(format) != 0.0);
-      break;
     case ColumnType::clock:
       fits = words == nullptr && arrow::units_a_day(format) != 0.0;
       break;
@@ -127,9 +125,9 @@ class TableEncoder {
       nb::gil_scoped_release release;
       rows = table::encode<Value>(plan_, columns, n, chosen, names_.get(), memory_);
     }
-    return nb::make_tuple(
-        to_array<int64_t>(std::move(rows.indptr)), to_array<int32_t>(std::move(rows.indices)),
-        to_array<Value>(std::move(rows.values)), list_of(rows.too_large), list_of(rows.no_dates));
+    return nb::make_tuple(to_array<int64_t>(std::move(rows.indptr)),
+                          to_array<int32_t>(std::move(rows.indices)),
+                          to_array<Value>(std::move(rows.values)), list_of(rows.too_large));
   }
 
   static nb::list list_of(const std::vector<table::BadValue> &values) {
@@ -145,14 +143,11 @@ class TableEncoder {
   const Memory memory_ = std::make_shared<Recycled>();
 };
 
-nb::tuple column_numbers(nb::handle schema, nb::handle array) {
-  const arrow::Column batch = array_in(schema, array);
-  const auto columns = columns_in(batch);
-  if (columns.size() != 1) throw nb::value_error("it takes one column");
-  auto numbers = new_array<double>({static_cast<size_t>(batch.array->length)});
-  bool is_time, has_clock;
-  table::read_column(columns[0], batch.array->length, numbers.data(), is_time, has_clock);
-  return nb::make_tuple(numbers, is_time, has_clock);
+NewDoubles column_numbers(nb::handle schema, nb::handle array) {
+  const arrow::Column column = array_in(schema, array);
+  auto numbers = new_array<double>({static_cast<size_t>(column.array->length)});
+  arrow::numbers(column, 0, column.array->length, numbers.data());
+  return numbers;
 }
 
 NewDoubles number_matrix(nb::handle schema, nb::handle array) {
@@ -212,21 +207,19 @@ void bind_table(nb::module_ &m) {
                     int, int, bool, size_t>(),
            nb::arg("columns"), nb::arg("interactions"), nb::arg("hashed_begin"), nb::arg("bits"),
            nb::arg("ngrams"), nb::arg("float64"), nb::arg("names"))
-      .def("encode", &TableEncoder::encode, nb::arg("schema"), nb::arg("array"),
-           nb::arg("chosen") = nb::none(),
-           "Encode a record batch, given as the two capsules of __arrow_c_array__: all rows, or\n"
-           "those whose byte in `chosen` is not zero.\n\n"
-           "Returns indptr, indices and values; row, column and text of each value that is too\n"
-           "large, whose row is left empty; and the same of each word in a column of dates, which\n"
-           "is encoded as missing.")
+      .def(
+          "encode", &TableEncoder::encode, nb::arg("schema"), nb::arg("array"),
+          nb::arg("chosen") = nb::none(),
+          "Encode a record batch, given as the two capsules of __arrow_c_array__: all rows, or\n"
+          "those whose byte in `chosen` is not zero.\n\n"
+          "Returns indptr, indices and values; and row, column and text of each value that is too\n"
+          "large, whose row is left empty.")
       .def("names", &TableEncoder::names,
            "Return the slots that have a name, where each name ends, and the text of all.");
   m.def("number_matrix", number_matrix, nb::arg("schema"), nb::arg("array"),
         "Read the columns of a batch as the rows of a matrix, with NaN for missing values.");
   m.def("column_numbers", column_numbers, nb::arg("schema"), nb::arg("array"),
-        "Read a batch of one column as numbers, times as days.\n\n"
-        "Returns the numbers, NaN where missing; whether every word of text is a date or time in\n"
-        "ISO format; and whether any has a time of day.");
+        "Read an array as numbers, times as days, with NaN for missing values.");
   m.def(
       "written_numbers", written_numbers, nb::arg("schema"), nb::arg("array"), nb::arg("decimal"),
       nb::arg("thousands"), nb::arg("missing"),

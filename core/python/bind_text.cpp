@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,7 +23,6 @@
 #include "python/buffers.hpp"
 #include "python/rows.hpp"
 #include "text/block_cutter.hpp"
-#include "text/lines_in_order.hpp"
 #include "text/read_ahead.hpp"
 #include "text/svmlight.hpp"
 #include "text/vw.hpp"
@@ -57,6 +57,7 @@ struct TextBlock {
   nb::list label_sets;                    // targets are indices of these if rows may have several
   nb::list first_bad;                     // line (from zero), text and reason of the first ten
   Numbers<int64_t> bad_before;            // for every bad line the number of rows before it
+  Numbers<int64_t> no_row_before;         // for every line that is not a row
   int64_t largest_index = -1, base = -1;  // svmlight only
   int64_t unlabelled = 0;                 // VW only: rows left out because they have no label
   nb::list seen;                          // VW only: whether each named namespace occurs
@@ -92,6 +93,7 @@ TextBlock to_block(Parsed &rows) {
   block.bad_lines = rows.bad_lines;
   block.first_bad = bad_lines(rows.first_bad);
   block.bad_before = to_array<int64_t>(std::move(rows.bad_before));
+  block.no_row_before = to_array<int64_t>(std::move(rows.no_row_before));
   set_own_fields(rows, block);
   return block;
 }
@@ -103,8 +105,6 @@ using ParsedText =
 TextBlock to_python(ParsedText &parsed) {
   return std::visit([](auto &rows) { return to_block(rows); }, parsed);
 }
-
-using LinePlaces = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
 // Text that is parsed ahead by threads: that of files or, without paths, text that is fed.
 class TextReader {
@@ -120,8 +120,6 @@ class TextReader {
   nb::object room();
   bool filled(size_t count, int64_t bytes_read);
   TextBlock parse(nb::handle source) const;
-  TextBlock parse_in_order(nb::handle source, LinePlaces places, Integers order) const;
-  int base();
   nb::tuple names() const { return names_seen(names_.get()); }
 
  private:
@@ -190,27 +188,6 @@ TextBlock TextReader::parse(nb::handle source) const {
   return parsed(lines);
 }
 
-TextBlock TextReader::parse_in_order(nb::handle source, LinePlaces places, Integers order) const {
-  const Text text(source);
-  const auto *lines = reinterpret_cast<const LinePlace *>(places.data());
-  const auto room = static_cast<int64_t>(text.size()) - static_cast<int64_t>(kPadding);
-  for (size_t i = 0; i < order.shape(0); ++i) {
-    const int64_t n = order.data()[i];
-    if (n < 0 || n >= static_cast<int64_t>(places.shape(0))) refuse("there is no line ", n);
-    const auto [begin, end] = lines[n];
-    if (begin < 0 || begin >= end || end > room || text.data()[end - 1] != '\n')
-      refuse("line ", n, " is not one of the text");
-  }
-  LinesInOrder in_order(text.data(), lines, order.data(), order.shape(0), memory_);
-  return parsed(in_order);
-}
-
-int TextReader::base() {
-  ReadAhead<Parsed> &reader = ahead();
-  nb::gil_scoped_release release;
-  return reader.base();
-}
-
 TextBlock TextReader::parsed(LineSource &lines) const {
   Parsed rows;
   int base = base_;
@@ -242,9 +219,11 @@ TextReader::Parsed parse_svmlight(LineSource &source, const svmlight::Options &o
   return std::make_unique<ParsedText>(std::move(rows));
 }
 
-void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t file,
-                   int64_t offset, int64_t bytes_before, int64_t block_bytes, int64_t longest_line,
-                   int threads, size_t head_start, bool float64, int base, int64_t largest_index,
+using Strings = std::vector<std::string>;
+
+void open_svmlight(SvmlightText *reader, Strings paths, int64_t file, int64_t offset,
+                   int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
+                   size_t head_start, bool float64, int base, int64_t largest_index,
                    bool skip_bad_lines, bool several_labels) {
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const auto parse = [=](LineSource &lines, int &base) {
@@ -255,11 +234,10 @@ void open_svmlight(SvmlightText *reader, std::vector<std::string> paths, int64_t
   new (reader) SvmlightText(std::move(paths), cutting, base, threads, head_start, parse);
 }
 
-void open_vw(VwText *reader, std::vector<std::string> paths, int64_t file, int64_t offset,
-             int64_t bytes_before, int64_t block_bytes, int64_t longest_line, int threads,
-             size_t head_start, bool float64, int bits, bool need_labels, bool skip_bad_lines,
-             bool several_labels, size_t names, bool with_tags,
-             std::vector<std::vector<std::string>> crossed, std::vector<std::string> dropped) {
+void open_vw(VwText *reader, Strings paths, int64_t file, int64_t offset, int64_t bytes_before,
+             int64_t block_bytes, int64_t longest_line, int threads, size_t head_start,
+             bool float64, int bits, bool need_labels, bool skip_bad_lines, bool several_labels,
+             size_t names, bool with_tags, std::vector<Strings> crossed, Strings dropped) {
   if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const int base = 0;  // slots are counted from zero, so that no block waits for the first
@@ -290,7 +268,6 @@ nb::ndarray<nb::numpy, nb::ro> read_only(const AnyArray &array) {
 }  // namespace
 
 void bind_text(nb::module_ &m) {
-  m.attr("PADDING") = kPadding;
   nb::exception<LineTooLong>(m, "LineTooLong", PyExc_ValueError);
   nb::class_<TextBlock>(m, "TextBlock", "The rows of a block of text.")
       .def_ro("file", &TextBlock::file)
@@ -313,6 +290,8 @@ void bind_text(nb::module_ &m) {
       .def_ro("bad_lines", &TextBlock::bad_lines)
       .def_ro("first_bad", &TextBlock::first_bad)
       .def_prop_ro("bad_before", on_access([](const TextBlock &block) { return block.bad_before; }))
+      .def_prop_ro("no_row_before",
+                   on_access([](const TextBlock &block) { return block.no_row_before; }))
       .def_ro("largest_index", &TextBlock::largest_index)
       .def_ro("base", &TextBlock::base)
       .def_ro("unlabelled", &TextBlock::unlabelled)
@@ -329,25 +308,24 @@ void bind_text(nb::module_ &m) {
           "than there is room for end the file. Return whether that completed a block.")
       .def("parse", &TextReader::parse, nb::arg("text"),
            "Parse lines apart from those of the files.")
-      .def("parse_in_order", &TextReader::parse_in_order, nb::arg("text"), nb::arg("lines"),
-           nb::arg("order"),
-           "Parse some lines of a text, each given by its begin and end, in an order; the text is\n"
-           "longer than its lines by `PADDING`.")
       .def("names", &TextReader::names,
-           "Return the slots that have a name, where each name ends, and the text of all.")
-      .def_prop_ro("base", &TextReader::base, "The base that the first features show.");
+           "Return the slots that have a name, where each name ends, and the text of all.");
+  // How text is cut into blocks does not matter to lines that are parsed apart.
   nb::class_<SvmlightText, TextReader>(m, "SvmlightText")
-      .def("__init__", open_svmlight, nb::arg("paths"), nb::kw_only(), nb::arg("file"),
-           nb::arg("offset"), nb::arg("bytes_before"), nb::arg("block_bytes"),
-           nb::arg("longest_line"), nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"),
-           nb::arg("base"), nb::arg("largest_index"), nb::arg("skip_bad_lines"),
-           nb::arg("several_labels"));
+      .def("__init__", open_svmlight, nb::arg("paths") = Strings(), nb::kw_only(),
+           nb::arg("file") = 0, nb::arg("offset") = 0, nb::arg("bytes_before") = 0,
+           nb::arg("block_bytes") = 1, nb::arg("longest_line") = 1, nb::arg("threads") = 0,
+           nb::arg("head_start") = 0, nb::arg("float64") = false, nb::arg("base") = -1,
+           nb::arg("largest_index") = std::numeric_limits<int64_t>::max(),
+           nb::arg("skip_bad_lines") = false, nb::arg("several_labels") = false);
   nb::class_<VwText, TextReader>(m, "VwText")
-      .def("__init__", open_vw, nb::arg("paths"), nb::kw_only(), nb::arg("file"), nb::arg("offset"),
-           nb::arg("bytes_before"), nb::arg("block_bytes"), nb::arg("longest_line"),
-           nb::arg("threads"), nb::arg("head_start"), nb::arg("float64"), nb::arg("bits"),
-           nb::arg("need_labels"), nb::arg("skip_bad_lines"), nb::arg("several_labels"),
-           nb::arg("names"), nb::arg("with_tags"), nb::arg("crossed"), nb::arg("dropped"));
+      .def("__init__", open_vw, nb::arg("paths") = Strings(), nb::kw_only(), nb::arg("file") = 0,
+           nb::arg("offset") = 0, nb::arg("bytes_before") = 0, nb::arg("block_bytes") = 1,
+           nb::arg("longest_line") = 1, nb::arg("threads") = 0, nb::arg("head_start") = 0,
+           nb::arg("float64") = false, nb::arg("bits") = 18, nb::arg("need_labels") = true,
+           nb::arg("skip_bad_lines") = false, nb::arg("several_labels") = false,
+           nb::arg("names") = 0, nb::arg("with_tags") = false,
+           nb::arg("crossed") = std::vector<Strings>(), nb::arg("dropped") = Strings());
   m.def(
       "hash_name",
       [](std::string_view name) { return hashing::hash_bytes(name.data(), name.size()); },

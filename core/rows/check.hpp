@@ -45,18 +45,20 @@ void check_values(const Row &row, int64_t i) {
       refuse("row ", i, " has the value ", row.value[e], " for feature ", row.feature(e));
 }
 
-// Throws if offsets are out of bounds; must be called before any row is read.
+// Throws if a row's offsets are out of bounds; must be called before it is read.
+template <class Value>
+void check_offsets(const SparseRows<Value> &rows, int64_t i) {
+  const int64_t begin = rows.offsets[i], end = rows.offsets[i + 1];
+  if (begin < 0 || end < begin || end > rows.stored)
+    refuse("indptr goes from ", begin, " to ", end, " at row ", i, ", where ", rows.stored,
+           " values are stored");
+}
+
+// The same for all rows.
 template <class Value>
 void check_offsets(const SparseRows<Value> &rows) {
-  int64_t before = rows.offsets[0];
-  if (before < 0) refuse("indptr begins with ", before);
-  for (int64_t i = 1; i <= rows.count; ++i) {
-    const int64_t offset = rows.offsets[i];
-    if (offset < before || offset > rows.stored)
-      refuse("indptr goes from ", before, " to ", offset, " at row ", i - 1, ", where ",
-             rows.stored, " values are stored");
-    before = offset;
-  }
+  if (rows.offsets[0] < 0) refuse("indptr begins with ", rows.offsets[0]);
+  for (int64_t i = 0; i < rows.count; ++i) check_offsets(rows, i);
 }
 template <class Value>
 void check_offsets(const DenseRows<Value> &) {}

@@ -115,26 +115,39 @@ int64_t fill_rows(const DenseRows<In> &rows, const int64_t *order, int64_t count
 
 template <class In, class Out>
 int64_t fill_rows(const SparseRows<In> &rows, const int64_t *order, int64_t count,
-                  const StandardUnits &units, RowsOut<Out> out, bool) {
-  check_offsets(rows);
+                  const StandardUnits &units, RowsOut<Out> out, bool two_threads) {
+  for (int64_t i = 0; i < count; ++i) check_offsets(rows, row_number(order, i, rows.count));
   const ColumnOf column_of(units.features, units.columns);
   std::vector<Out> zeros(static_cast<size_t>(units.columns));
   for (int64_t j = 0; j < units.columns; ++j)
     zeros[j] = static_cast<Out>(-units.centre[j] * units.per_unit[j]);
-  int64_t left_out = 0;
-  for (int64_t i = 0; i < count; ++i, out.at += out.stride) {
-    const auto row = rows[row_number(order, i, rows.count)];
-    std::copy(zeros.begin(), zeros.end(), out.at);
-    for (int64_t e = 0; e < row.size; ++e) {
-      const int64_t j = column_of(row.feature(e));
-      if (j < 0)
-        left_out += row.value[e] != 0;
-      else
-        out.at[j] = static_cast<Out>((static_cast<double>(row.value[e]) - units.centre[j]) *
-                                     units.per_unit[j]);
+  int64_t left_out[2] = {0, 0};
+  by_halves(count, two_threads, [&](int half, int64_t begin, int64_t end) {
+    int64_t without = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const auto row = rows[order ? order[i] : i];
+#if defined(__GNUC__)
+      if (order && i + kAhead < end) {  // the order may be random
+        const auto next = rows[order[i + kAhead]];
+        __builtin_prefetch(next.index);
+        __builtin_prefetch(next.value);
+        __builtin_prefetch(next.value + 64 / int64_t(sizeof(In)));
+      }
+#endif
+      Out *z = out.at + i * out.stride;
+      std::copy(zeros.begin(), zeros.end(), z);
+      for (int64_t e = 0; e < row.size; ++e) {
+        const int64_t j = column_of(row.feature(e));
+        if (j < 0)
+          without += row.value[e] != 0;
+        else
+          z[j] = static_cast<Out>((static_cast<double>(row.value[e]) - units.centre[j]) *
+                                  units.per_unit[j]);
+      }
     }
-  }
-  return left_out;
+    left_out[half] = without;
+  });
+  return left_out[0] + left_out[1];
 }
 
 }  // namespace

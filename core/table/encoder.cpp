@@ -8,7 +8,6 @@
 
 #include "hash/hashing.hpp"
 #include "hash/slot_order.hpp"
-#include "table/iso_time.hpp"
 
 namespace polyak {
 namespace table {
@@ -105,7 +104,7 @@ class RowWriter {
   EncodedRows<Value> made;
 
   RowWriter(const Plan &plan, const Memory &memory)
-      : made{Column<int64_t>(memory), Column<int32_t>(memory), Column<Value>(memory), {}, {}},
+      : made{Column<int64_t>(memory), Column<int32_t>(memory), Column<Value>(memory), {}},
         order_(plan.bits),
         hashed_begin_(plan.hashed_begin) {
     made.indptr.push_back(0);
@@ -221,10 +220,7 @@ class Encoder {
     } else if (!is_hashed(c)) {
       double *numbers = numbers_[c].data();
       const ColumnPlan &plan = plan_.columns[c];
-      if (column.schema->dictionary != nullptr || arrow::is_text(column.format()))
-        read_times(c, begin, size);
-      else
-        arrow::numbers(column, begin, size, numbers);
+      arrow::numbers(column, begin, size, numbers);
       if (plan.type == ColumnType::number)  // here, since this loop is vectorized
         for (int64_t i = 0; i < size; ++i) numbers[i] = (numbers[i] - plan.offset) / plan.scale;
     }
@@ -242,27 +238,6 @@ class Encoder {
     valid = code >= 0.0 && code < static_cast<double>(words.array->length) &&
             words.is_valid(static_cast<int64_t>(code));
     return valid ? arrow::text(words, static_cast<int64_t>(code)) : std::string_view();
-  }
-
-  void read_times(size_t c, int64_t begin, int64_t size) {
-    std::string_view last;
-    for (int64_t i = 0; i < size; ++i) {
-      bool valid;
-      const std::string_view word = text(c, begin + i, valid);
-      double &out = numbers_[c][static_cast<size_t>(i)];
-      if (valid && i > 0 && word == last) {  // neighbouring rows often have the same time
-        out = numbers_[c][static_cast<size_t>(i) - 1];
-        continue;
-      }
-      last = valid ? word : std::string_view();
-      out = arrow::kMissing;
-      if (!valid || is_missing(word)) continue;
-      IsoTime time;
-      if (parse_iso_time(word, time))
-        out = days_of(time);
-      else
-        rows_.made.no_dates.push_back({begin + i, static_cast<int>(c), std::string(word)});
-    }
   }
 
   void read_slots(size_t c, int64_t begin, int64_t size) {
@@ -507,24 +482,6 @@ template EncodedRows<float> encode(const Plan &, const std::vector<arrow::Column
                                    const uint8_t *, SlotNames *, const Memory &);
 template EncodedRows<double> encode(const Plan &, const std::vector<arrow::Column> &, int64_t,
                                     const uint8_t *, SlotNames *, const Memory &);
-
-void read_column(const arrow::Column &column, int64_t n, double *numbers, bool &is_time,
-                 bool &has_clock) {
-  is_time = has_clock = false;
-  if (!arrow::is_text(column.format())) {
-    is_time = true;
-    return arrow::numbers(column, 0, n, numbers);
-  }
-  std::fill_n(numbers, n, arrow::kMissing);
-  for (int64_t i = 0; i < n; ++i) {
-    if (!column.is_valid(i) || is_missing(arrow::text(column, i))) continue;
-    IsoTime time;
-    is_time = parse_iso_time(arrow::text(column, i), time);
-    if (!is_time) return;
-    has_clock = has_clock || time.has_clock;
-    numbers[i] = days_of(time);
-  }
-}
 
 }  // namespace table
 }  // namespace polyak

@@ -44,7 +44,6 @@ struct EncodedRows {
   Column<int32_t> indices;
   Column<Value> values;
   std::vector<BadValue> too_large;  // their rows are left empty
-  std::vector<BadValue> no_dates;   // words in columns of dates, encoded as missing
 };
 
 // Encodes the first `n` rows of the columns, or those whose byte in `chosen` is not zero, unless it
@@ -55,11 +54,6 @@ EncodedRows<Value> encode(const Plan &plan, const std::vector<arrow::Column> &co
 
 // Whether a word denotes a missing value, in every format.
 bool is_missing(std::string_view text);
-
-// Reads a column as numbers, times as days, with NaN for missing values. Text is read up to the
-// first word that is no date or time in ISO format; `is_time` is false if there is one.
-void read_column(const arrow::Column &column, int64_t n, double *numbers, bool &is_time,
-                 bool &has_clock);
 
 }  // namespace table
 }  // namespace polyak

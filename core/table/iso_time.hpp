@@ -1,5 +1,5 @@
-// Dates and times in ISO 8601 format: 2013-01-31, 2013-01-31T10:00, 2013-01-31 10:00:05.25Z,
-// 2013-01-31T10:00:00+02:00. A time with a zone is converted to UTC.
+// The parts of a time in ISO 8601 format: days since 1970, a time of day such as 10:00 or
+// 10:00:05.25, and a zone such as Z or +02:00, from which the time is converted to UTC.
 #pragma once
 
 #include <cstdint>
@@ -85,24 +85,5 @@ inline bool read_zone(Reader &in, int64_t &microseconds) {
 }
 
 }  // namespace iso
-
-inline double days_of(const IsoTime &time) {
-  return static_cast<double>(time.microseconds) / 86400e6;
-}
-
-inline bool parse_iso_time(std::string_view text, IsoTime &time) {
-  iso::Reader in{text};
-  const int year = in.number(4, 9999);
-  if (year < 0 || !in.take('-')) return false;
-  const int month = in.number(2, 12);
-  if (month < 1 || !in.take('-')) return false;
-  const int day = in.number(2, days_in(year, month));
-  if (day < 1) return false;
-  time.microseconds = days_of(year, month, day) * 86400000000;
-  time.has_clock = in.take('T') || in.take(' ');
-  if (!time.has_clock) return in.rest.empty();
-  return iso::read_clock(in, time.microseconds) && iso::read_zone(in, time.microseconds) &&
-         in.rest.empty();
-}
 
 }  // namespace polyak

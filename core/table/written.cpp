@@ -105,8 +105,9 @@ class Digits {
     if (!text.empty() && (text[0] == 'e' || text[0] == 'E') && !exponent(text)) return false;
     if (!text.empty()) return false;
     std::memset(plain_ + size_, '\n', kPadding);
-    if (read_number(plain_, x) != plain_ + size_) return false;
-    if (minus) x = -x;
+    double number;
+    if (read_number(plain_, number) != plain_ + size_) return false;
+    x = minus ? -number : number;
     return true;
   }
 
@@ -251,18 +252,29 @@ inline bool read_time_of_day(std::string_view text, IsoTime &time) {
   return written::read_clock(in, time.microseconds) && in.rest.empty();
 }
 
-// Calls read(row, text) for each of the first n words that is not missing. Returns the rows of the
-// words for which it returns false.
-template <class Read>
-std::vector<int64_t> each_word(const arrow::Column &column, size_t n,
-                               const std::vector<std::string> &missing, Read read) {
+// Calls read(word, value) for each of the first words that is not missing, as many as there are
+// values. Returns the rows of the words for which it returns false.
+template <class Value, class Read>
+std::vector<int64_t> each_word(const arrow::Column &column, const std::vector<std::string> &missing,
+                               std::vector<Value> &values, Read read) {
   const std::unordered_set<std::string_view> nothing(missing.begin(), missing.end());
   std::vector<int64_t> wrong;
-  for (size_t i = 0; i < n; ++i) {
+  std::string_view last;
+  bool is_wrong = false;
+  Value value{};
+  for (size_t i = 0; i < values.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
     if (!column.is_valid(row)) continue;
-    const std::string_view word = arrow::text(column, row), inside = trimmed(word);
-    if (!inside.empty() && !nothing.count(inside) && !read(i, word)) wrong.push_back(row);
+    const std::string_view word = arrow::text(column, row);
+    if (word.empty()) continue;
+    if (word != last) {  // neighbouring rows often have the same
+      last = word;
+      value = values[i];
+      const std::string_view inside = trimmed(word);
+      is_wrong = !read(word, value) && !inside.empty() && nothing.count(inside) == 0;
+    }
+    values[i] = value;
+    if (is_wrong) wrong.push_back(row);
   }
   return wrong;
 }
@@ -272,9 +284,9 @@ std::vector<int64_t> each_word(const arrow::Column &column, size_t n,
 std::vector<int64_t> read_numbers(const arrow::Column &column,
                                   const std::vector<std::string> &missing, char decimal,
                                   char thousands, std::vector<double> &numbers) {
-  return each_word(column, numbers.size(), missing, [&](size_t row, std::string_view word) {
-    return decimal == '\0' ? table::read_any_number(word, numbers[row])
-                           : Digits().number(word, decimal, thousands, numbers[row]);
+  return each_word(column, missing, numbers, [&](std::string_view word, double &number) {
+    return decimal == '\0' ? table::read_any_number(word, number)
+                           : Digits().number(word, decimal, thousands, number);
   });
 }
 
@@ -282,11 +294,11 @@ std::vector<int64_t> read_times(const arrow::Column &column,
                                 const std::vector<std::string> &missing, std::string_view order,
                                 std::vector<int64_t> &times, bool &has_clock) {
   has_clock = false;
-  return each_word(column, times.size(), missing, [&](size_t row, std::string_view word) {
+  return each_word(column, missing, times, [&](std::string_view word, int64_t &microseconds) {
     IsoTime time;
     if (!(order.empty() ? read_time_of_day(word, time) : read_date(word, order, time)))
       return false;
-    times[row] = time.microseconds;
+    microseconds = time.microseconds;
     has_clock = has_clock || time.has_clock;
     return true;
   });

@@ -15,8 +15,6 @@ class LineSource {
   virtual bool next(const char *&text, size_t &size) = 0;
   virtual void rewind() = 0;
   virtual size_t bytes() const = 0;  // of all pieces
-  // Whether every piece ends with a newline and has kPadding readable bytes behind it.
-  virtual bool is_padded() const { return false; }
   // Where the rows may go; none: wherever there is room.
   virtual Memory memory() const { return nullptr; }
 };

@@ -30,6 +30,7 @@ struct TextRows {
   int64_t bad_lines = 0;
   std::vector<BadLine> first_bad;  // the first ten
   Column<int64_t> bad_before;      // for every bad line, the number of rows before it
+  Column<int64_t> no_row_before;   // the same for every line that is not a row, bad or not
   LabelSets labels;                // if a row may have several labels
 
   // Reserves memory for `most` features.
@@ -39,6 +40,7 @@ struct TextRows {
     indices = Column<int32_t>(memory);
     values = Column<Value>(memory);
     bad_before = Column<int64_t>(memory);
+    no_row_before = Column<int64_t>(memory);
     indptr.push_back(0);
     indices.reserve(most);
     values.reserve(most);
@@ -77,10 +79,6 @@ class LineParser {
     while (!stopped_ && source.next(text, size)) {
       const bool first = rows.lines == 0;
       if (first && size >= 3 && std::memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, size -= 3;
-      if (source.is_padded()) {
-        parse_part(text, text + size, parse_row);
-        continue;
-      }
       // Parsing reads beyond the end of numbers, so that the last lines are parsed from a padded
       // copy.
       size_t body = size < kPadding ? 0 : size - kPadding;
@@ -117,11 +115,14 @@ class LineParser {
   void parse_part(const char *p, const char *end, ParseRow &parse_row) {
     end_ = end;
     for (; p < end && !stopped_; ++rows.lines) {
+      const size_t before = rows.indptr.size() - 1;
       const char *next = parse_row(p);
       if (stopped_) return;
+      if (rows.indptr.size() - 1 == before)
+        rows.no_row_before.push_back(static_cast<int64_t>(before));
       if (!next) {
         if (++rows.bad_lines <= 10) rows.first_bad.push_back({rows.lines, bad_text_, reason_});
-        rows.bad_before.push_back(static_cast<int64_t>(rows.indptr.size()) - 1);
+        rows.bad_before.push_back(static_cast<int64_t>(before));
         stopped_ = !skip_bad_lines_;
         next = newline(p) + 1;
       }

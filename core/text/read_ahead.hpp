@@ -86,13 +86,6 @@ class ReadAhead {
     changed_.notify_all();
   }
 
-  // What the first rows told, waiting for them if need be.
-  int base() {
-    std::unique_lock<std::mutex> guard(state_);
-    wait(guard, [&] { return base_ >= 0 || end_ >= 0; });
-    return base_;
-  }
-
  private:
   struct Outcome {
     std::optional<Parsed> parsed;

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -9,8 +10,6 @@ Integers = NDArray[np.int64]
 # ---- core/python/bind_text.cpp
 
 class LineTooLong(ValueError): ...  # noqa: N818  (it says which file)
-
-PADDING: int
 
 _Names: TypeAlias = tuple[
     Integers,  # the hash buckets that have a name, in order
@@ -33,6 +32,7 @@ class TextBlock:
     bad_lines: int
     first_bad: list[tuple[int, bytes, str]]  # the first ten: line from zero, text, reason
     bad_before: Integers  # for every bad line, the number of rows before it
+    no_row_before: Integers  # the same for every line that is not a row, bad or not
     largest_index: int  # -1 if there is none
     base: int  # -1 if it is not known yet
     unlabelled: int  # rows left out because they have no label
@@ -44,12 +44,9 @@ class _Text:
     def room(self) -> memoryview: ...
     def filled(self, count: int, bytes_read: int) -> bool: ...
     def parse(self, text: Any) -> TextBlock: ...
-    def parse_in_order(self, text: Any, lines: Integers, order: Integers) -> TextBlock: ...
     def names(self) -> _Names: ...
-    @property
-    def base(self) -> int: ...
 
-class _Reading(TypedDict):
+class _Reading(TypedDict, total=False):
     file: int
     offset: int
     bytes_before: int
@@ -63,20 +60,25 @@ class _Reading(TypedDict):
 
 class SvmlightText(_Text):
     def __init__(
-        self, paths: list[str], *, base: int, largest_index: int, **reading: Unpack[_Reading]
+        self,
+        paths: Sequence[str] = (),
+        *,
+        base: int = ...,
+        largest_index: int = ...,
+        **reading: Unpack[_Reading],
     ) -> None: ...
 
 class VwText(_Text):
     def __init__(
         self,
-        paths: list[str],
+        paths: Sequence[str] = (),
         *,
-        bits: int,
-        need_labels: bool,
-        names: int,
-        with_tags: bool,
-        crossed: list[list[str]],
-        dropped: list[str],
+        bits: int = ...,
+        need_labels: bool = ...,
+        names: int = ...,
+        with_tags: bool = ...,
+        crossed: Sequence[Sequence[str]] = (),
+        dropped: Sequence[str] = (),
         **reading: Unpack[_Reading],
     ) -> None: ...
 
@@ -107,7 +109,6 @@ def print_names(scores: Floats, names: list[str]) -> bytes: ...
 
 # ---- core/python/bind_records.cpp
 
-def line_places(text: Any, begin: int, end: int) -> Integers: ...
 def csv_end(text: Any, delimiter: str, state: int = 0) -> tuple[int, int]: ...
 
 class CsvColumns:
@@ -151,6 +152,7 @@ def fill_standard(
     threads: int = 1,
 ) -> int: ...
 def sparse_gram(Z: NDArray[Any], h: Floats | None, most: float) -> Floats | None: ...
+def sparse_forms(Z: NDArray[Any], A: Floats, most: float) -> Floats | None: ...
 def column_sizes(
     Z: NDArray[Any], places: Integers, limit: float, threads: int = 1
 ) -> tuple[Floats, Floats]: ...
@@ -296,12 +298,11 @@ class TableEncoder:
         NDArray[np.int32],
         NDArray[Any],
         list[tuple[int, int, bytes]],  # values too large: row, column, text
-        list[tuple[int, int, bytes]],  # words in columns of dates
     ]: ...
     def names(self) -> _Names: ...
 
 def number_matrix(schema: Any, array: Any) -> Floats: ...
-def column_numbers(schema: Any, array: Any) -> tuple[Floats, bool, bool]: ...
+def column_numbers(schema: Any, array: Any) -> Floats: ...
 
 # ---- core/python/bind_written.cpp
 

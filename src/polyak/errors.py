@@ -7,6 +7,10 @@ class DataError(ValueError):
     """The data cannot be used; the message names the file, row and value."""
 
 
+class SourceError(DataError):
+    """A source failed after some of its rows were read."""
+
+
 class RowError(DataError):
     """A row of a batch cannot be used; callers that know its file add it to the message."""
 

@@ -1,6 +1,8 @@
-"""Free memory, checked before a large allocation."""
+"""Free memory: checked before a large allocation, and returned to the system."""
 
 from __future__ import annotations
+
+import sys
 
 
 def free_memory() -> int | None:
@@ -13,6 +15,12 @@ def free_memory() -> int | None:
     except (OSError, ValueError, IndexError):
         pass
     return None
+
+
+def release_memory() -> None:
+    """Return memory to the system that reading a table has left unused, as Arrow can do it."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 def check_memory(needed: int, features: int) -> None:

@@ -6,8 +6,6 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from polyak.errors import DataError
-
 
 def needed(module: str, extra: str) -> Any:
     """Import a library; raise ValueError with the install command if it is missing.
@@ -19,6 +17,9 @@ def needed(module: str, extra: str) -> Any:
     ...
     ValueError: this needs no_such_library, which is not installed: pip install 'polyak[onnx]'
     """
+    found = sys.modules.get(module)
+    if found is not None:
+        return found
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -51,14 +52,9 @@ class _NoPandas:
 
 
 def pyarrow() -> Any:
-    """Import pyarrow; raise DataError with the install command if it is missing."""
+    """Import pyarrow; raise ValueError with the install command if it is missing."""
     global _is_pandas_to_be_hidden
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise DataError(
-            "to read tables, install the packages they need: pip install 'polyak[tables]'"
-        ) from error
+    pyarrow = needed("pyarrow", "tables")
     if _is_pandas_to_be_hidden and "pandas" not in sys.modules:
         _is_pandas_to_be_hidden = False
         sys.meta_path.insert(0, _NoPandas)

@@ -11,6 +11,8 @@ import pytest
 from commands import fails, polyak, rows_of_text, write
 from sklearn import metrics
 
+from polyak import ASGDClassifier, LinearModel
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -101,9 +103,25 @@ def test_groups_need_a_column(folder: Path, tmp_path: Path) -> None:
     assert "--by needs a table" in fails("evaluate", tmp_path / "m", rows, "--by", "x")
 
 
-def test_a_label_that_was_never_learned_is_named_by_its_line(folder: Path, tmp_path: Path) -> None:
-    lines = (folder / "t.csv").read_text().splitlines(keepends=True)
-    lines[300] = lines[300].replace(",yes,", ",perhaps,").replace(",no,", ",perhaps,")
-    source = write(tmp_path / "new.csv", "".join(lines))
-    done = fails("evaluate", folder / "y", source)
-    assert "new.csv, line 301, has the label perhaps, which the model does not know" in done
+def test_a_class_that_was_never_learned_counts_as_an_error(folder: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(folder / "t.csv")
+    frame.loc[[299, 400], "y"] = "perhaps"
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    command = ["evaluate", folder / "y", tmp_path / "new.csv", "--by", "city", "--json"]
+    done = polyak(*command)
+    assert (
+        "warning: 2 rows have a class that the model does not know (new.csv, line 301, has the "
+        "label perhaps): they count as errors, the other figures are of the rows without them"
+    ) in done.stderr.replace(str(tmp_path) + "/", "")
+    found = json.loads(done.stdout)
+    assert (found["rows"], found["rows_of_unknown_classes"]) == (600, 2)
+    model = LinearModel.load(folder / "y")
+    estimator = ASGDClassifier.from_model(model)
+    assert found["accuracy"] == pytest.approx(estimator.score(frame, frame.y))
+    assert found["accuracy"] == pytest.approx(1 - found["error"])
+    known = tmp_path / "known.csv"
+    frame[frame.y != "perhaps"].to_csv(known, index=False)
+    others = json.loads(polyak("evaluate", folder / "y", known, "--json").stdout)
+    for name in ("loss", "constant_loss", "roc_auc", "balanced_accuracy", "confusion"):
+        assert found[name] == others[name]
+    assert sum(group["rows"] for group in found["by"].values()) == 600

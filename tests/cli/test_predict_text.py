@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import fails, polyak
+from commands import POLYAK, fails, polyak
 
 from polyak.data.text import SCORED_BYTES
 
@@ -129,3 +130,16 @@ def test_errors_are_one_sentence(folder: Path, tmp_path: Path) -> None:
     assert "line 1" in fails("predict", folder / "two", tmp_path / "words.svm")
     there = tmp_path / "no" / "lines.txt"
     assert "there is no folder" in fails("predict", folder / "two", source, "-o", there)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_tables_are_written_without_pandas(suffix: str, folder: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys; from polyak.cli import main\n"
+        "try: main()\n"
+        "finally: print(*{'pyarrow', 'pandas'} & sys.modules.keys())\n"
+    )
+    words = ["predict", folder / "two", folder / "two.svm", "-o", tmp_path / f"out{suffix}"]
+    done = subprocess.run([POLYAK[0], "-c", program, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["pyarrow"]

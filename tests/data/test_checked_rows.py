@@ -200,14 +200,6 @@ def test_arrays_that_were_checked_and_then_changed(rising):
         bank.learn(whole, y)
 
 
-def test_arrays_are_looked_through_in_training_too():
-    X = scipy.sparse.random(3000, 5, 0.5, format="csr", random_state=0)
-    y = np.where(np.random.default_rng(0).random(3000) < 0.5, 1, -1)
-    X.data[-1] = np.inf
-    with pytest.raises(ValueError, match="row 2999: a value is not finite"):
-        train(Job(source=(X, y), recipe=RECIPE, order="as-is"))
-
-
 def test_targets_and_weights_are_checked_even_of_rows_that_are_believed():
     rows = next(iter(open_stream(io.BytesIO(b"1 1:1\n1 4:1\n"), format="svmlight"))).rows
     bank = make_bank()

@@ -117,8 +117,13 @@ def test_blocks_threads_and_positions_leave_no_trace(
         whole = rows_of(stream)
     told = stream.rows_read, stream.bad_lines, stream.first_bad_lines, stream.rows_without_target
     how |= {"block_bytes": block, "threads": threads}
+    read = []
     with open_stream(io.BytesIO(source), **how) as stream:
-        read = [(rows_of([batch]), stream.position) for batch in stream]
+        for batch in stream:
+            read.append((rows_of([batch]), stream.position))
+            places = [batch.where(row) for row in range(len(batch))]
+            found = [source.split(b"\n")[line - 1] for _, line, _ in places]
+            assert [float(line.split()[0]) for line in found] == batch.targets.tolist()
     assert [row for rows, _ in read for row in rows] == whole
     for number in {0, len(read) // 2, len(read) - 1}:
         with open_stream(io.BytesIO(source), start=read[number][1], **how) as stream:

@@ -69,7 +69,14 @@ def read(source: Any, seed: int = 0, random: bool = True, **options: Any) -> lis
 def test_all_rows_come_once_and_well_mixed(name: str, tmp_path: Path) -> None:
     path, choices = made(name, tmp_path)
     as_is = read(path, random=False, **choices)
-    rows = read(path, **choices)
+    rows, read_so_far = [], [0]
+    with open_stream(path, random_order=True, warn_if_sorted=False, **choices) as stream:
+        for batch in stream:
+            rows += rows_of(batch)
+            read_so_far.append(stream.bytes_read)
+    assert read_so_far == sorted(read_so_far)
+    assert stream.bytes_total is not None
+    assert 0.9 * stream.bytes_total <= read_so_far[-1] <= stream.bytes_total
     assert len(rows) == ROWS
     assert Counter(rows) == Counter(as_is)
     assert rows != as_is
@@ -99,7 +106,7 @@ def test_reading_goes_on_from_any_position(name: str, tmp_path: Path) -> None:
         for batch in stream:
             told.append((rows_of(batch), json.loads(json.dumps(stream.position)), stream.rows_read))
             told[-1] += ((stream.bytes_read, stream.bad_lines, stream.rows_without_target),)
-    assert len(told) >= (1 if name == "a.svm.gz" else 10)
+    assert len(told) >= (1 if name == "a.svm.gz" else 5)
     last = len(told) - 1
     for place in sorted({0, 1, 2, last // 3, last // 2, last - 1, last} & set(range(len(told)))):
         _, position, rows_read, _ = told[place]
@@ -109,18 +116,6 @@ def test_reading_goes_on_from_any_position(name: str, tmp_path: Path) -> None:
                 (rows_of(batch), stream.rows_read, (stream.bytes_read, 0, 0)) for batch in stream
             ]
         assert tail == [(rows, n, counts) for rows, _, n, counts in told[place + 1 :]]
-
-
-@every_file
-def test_all_bytes_are_counted(name: str, tmp_path: Path) -> None:
-    path, choices = made(name, tmp_path)
-    read_so_far = [0]
-    with open_stream(path, random_order=True, warn_if_sorted=False, **choices) as stream:
-        for _ in stream:
-            read_so_far.append(stream.bytes_read)
-    assert read_so_far == sorted(read_so_far)
-    assert stream.bytes_total is not None
-    assert 0.9 * stream.bytes_total <= read_so_far[-1] <= stream.bytes_total
 
 
 def test_a_position_of_another_seed_is_refused(tmp_path: Path) -> None:

@@ -211,6 +211,20 @@ def test_it_is_the_batch_sandwich(loss, form, weighted, rows):
     np.testing.assert_allclose(model.intercept_std_err_, errors[:1], rtol=exact)
 
 
+def test_dummies_that_add_up_to_the_intercept_change_no_standard_error():
+    rng = np.random.default_rng(0)
+    sizes = (40, 20, 10)
+    levels = rng.integers(sizes, size=(6000, 3))
+    dummies = [(levels[:, [j]] == np.arange(k)).astype(float) for j, k in enumerate(sizes)]
+    x = rng.normal(size=(6000, 1))
+    y = rng.random(6000) < expit(0.5 * x[:, 0] + 0.03 * levels.sum(axis=1) - 1.5)
+    model = ASGDClassifier(loss="log_loss", penalty=None, intervals=True, random_state=0)
+    model.fit(np.hstack([x, *dummies]), y)
+    w, errors = batch_sandwich("log_loss", np.hstack([x, *(one[:, 1:] for one in dummies)]), y)
+    assert model.coef_[0, 0] == pytest.approx(w[1], abs=1e-5 * errors[1])
+    assert np.ravel(model.coef_std_err_)[0] == pytest.approx(errors[1], rel=1e-7)
+
+
 def test_a_covariance_knows_rows_far_from_zero_and_features_that_are_rare():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(1e6, 1.0, 5000), rng.random(5000) < 0.02, np.zeros(5000)])

@@ -229,8 +229,10 @@ def test_intervals_are_drawn(bought_page):
     assert "95% confidence between" in drawn
 
 
-def test_the_race_is_a_time_line(bought_page, price_page):
-    race = section(bought_page, "The race")
+def test_the_race_is_a_time_line(folder, price_page):
+    model = folder / "raced.polyak"
+    command("train", folder / "clicks.csv", "--target", "bought", "-m", model, "-q")
+    race = section(polyak.report(model), "The race")
     assert "candidates left" in text_of(race)
     assert re.search(r"dropped at row 1,000", race)
     assert race.count('class="run-won"') == 2  # for a wide screen and for a narrow one

@@ -74,7 +74,7 @@ def test_early_rows_that_are_watched_go_with_it(tmp_path: Path, words: bool) -> 
     found = CheckpointFolder(tmp_path).load("data", OPTIONS)
     assert found is not None
     for one in (made, found.learner):
-        with pytest.warns(UserWarning, match="as if they were sorted .*: shuffle"):
+        with pytest.warns(UserWarning, match="as if they were sorted .*, shuffle"):
             one.learn(X[1500:], y[1500:])
     CheckpointFolder(tmp_path).save(replace(found, position={"rows": 3000}))
     found = CheckpointFolder(tmp_path).load("data", OPTIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.data.options import Columns, ReadOptions
 from polyak.errors import DataError
 from polyak.learn.recipes import Recipe
-from polyak.training import load_in_memory
+from polyak.training import in_memory, load_in_memory
 from polyak.training.job import Job
 from polyak.training.loop import train
 
@@ -148,3 +149,29 @@ def test_ctrl_c_ends_it_at_once(name, monkeypatch, tmp_path):
     monkeypatch.undo()
     again = train(work).model
     assert again.weights.tobytes() == whole.weights.tobytes()
+
+
+def test_intervals_of_a_table_with_few_features_need_no_replicas(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["u", "v", "w"], 3000), "b": rng.normal(size=3000)})
+    frame["target"] = frame["b"] + (frame["a"] == "v") + rng.normal(size=3000)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    asked = job(tmp_path / "t.csv", "squared_error")
+    model = train(replace(asked, recipe=Recipe(loss="squared_error", intervals=True))).model
+    assert model.sandwich is not None
+    assert model.n_features > 1000  # hashed
+    assert {one.method for one in model.report.candidates} == {"newton", "constant"}
+
+
+def test_the_time_of_all_folds_counts(monkeypatch, tmp_path):
+    clock = [0.0]
+
+    def folds(*given):
+        clock[0] += 100.0
+        return 1
+
+    monkeypatch.setattr(load_in_memory.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(in_memory, "_passes_by_folds", folds)
+    monkeypatch.setattr(in_memory, "_is_at_its_optimum", lambda learner: False)
+    table("diabetes").to_csv(tmp_path / "t.csv", index=False)
+    assert train(job(tmp_path / "t.csv", "huber")).progress.seconds == 100.0

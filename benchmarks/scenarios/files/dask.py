@@ -101,7 +101,7 @@ def _cut(path: str, share: float) -> str:
     import shutil
     import tempfile
 
-    from polyak.data.sources.spans import Span
+    from polyak.data.sources.files import Span
 
     span = Span(path, 0, round(share * os.path.getsize(path)))
     handle, copy = tempfile.mkstemp(suffix=".svm")

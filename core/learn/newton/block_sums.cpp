@@ -64,6 +64,26 @@ void add_products(const BlockRows<Value> &block, const double *h, double *sum) {
     for (int64_t b = a + 1; b < n; ++b) sum[b * n + a] = sum[a * n + b];
 }
 
+template <class Value>
+void quadratic_forms(const BlockRows<Value> &block, const double *A, double *found) {
+  const int64_t n = block.columns;
+  ColumnList column(static_cast<size_t>(n));
+  std::vector<double> value(column.size());
+  for (int64_t i = 0; i < block.count; ++i) {
+    const int64_t size = list_nonzeros(block[i], n, column.data());
+    for (int64_t a = 0; a < size; ++a) value[a] = block[i][column[a]];
+    double squares = 0.0, products = 0.0;
+    for (int64_t a = 0; a < size; ++a) {
+      const double *line = A + column[a] * n;
+      squares += line[column[a]] * value[a] * value[a];
+      double others = 0.0;
+      for (int64_t b = a + 1; b < size; ++b) others += line[column[b]] * value[b];
+      products += value[a] * others;
+    }
+    found[i] = squares + 2.0 * products;
+  }
+}
+
 // If these are most of the columns, works by nonzeros.
 template <class Value>
 void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t count, double limit,
@@ -106,6 +126,7 @@ double squared_norms(const BlockRows<Value> &block, double *norms) {
 #define POLYAK_INSTANTIATE(Value)                                                               \
   template double share_of_nonzeros(const BlockRows<Value> &);                                  \
   template void add_products(const BlockRows<Value> &, const double *, double *);               \
+  template void quadratic_forms(const BlockRows<Value> &, const double *, double *);            \
   template void add_sizes(const BlockRows<Value> &, const int64_t *, int64_t, double, double *, \
                           double *);                                                            \
   template double squared_norms(const BlockRows<Value> &, double *);

@@ -24,6 +24,10 @@ double share_of_nonzeros(const BlockRows<Value> &block);
 template <class Value>
 void add_products(const BlockRows<Value> &block, const double *h, double *sum);
 
+// Writes z' A z of each row for a symmetric matrix A.
+template <class Value>
+void quadratic_forms(const BlockRows<Value> &block, const double *A, double *found);
+
 // Adds the squares of some columns, of values clipped to a limit, and their numbers of nonzeros.
 template <class Value>
 void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t count, double limit,

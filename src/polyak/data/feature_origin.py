@@ -6,13 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from polyak.model.features import Hashing
-from polyak.storage.records import many, word
+from polyak.storage.records import many, whole, word
 
 if TYPE_CHECKING:
     from polyak.data.stream import Stream
 
-NUMBERS = ("first_id", "hashed_bits")
-WORDS = {"interactions": many(many(word(), least=2)), "drop": many(word())}
+ENTRIES = {
+    "first_id": whole(0, 30),
+    "hashed_bits": whole(0, 30),
+    "interactions": many(many(word(), least=2)),
+    "drop": many(word()),
+}
 
 
 def origin_of(stream: Stream) -> dict[str, Any]:
@@ -53,10 +57,7 @@ def from_text(text: str | bytes) -> dict[str, Any]:
     page = json.loads(text)
     if not isinstance(page, dict):
         raise ValueError("where its rows come from cannot be read")
-    numbers = {name: page[name] for name in NUMBERS if name in page}
-    words = {name: page[name] for name in WORDS if name in page}
-    if not all(isinstance(value, int) and 0 <= value <= 30 for value in numbers.values()):
-        raise ValueError("where its rows come from cannot be read")
-    for name, value in words.items():
-        WORDS[name](value, name)
-    return numbers | words
+    origin = {name: page[name] for name in ENTRIES if name in page}
+    for name, value in origin.items():
+        ENTRIES[name](value, name)
+    return origin

@@ -6,7 +6,7 @@ import glob
 import os
 from typing import Any
 
-from polyak.data.sources.files import File, Pipe
+from polyak.data.sources.files import File, Pipe, file_at
 from polyak.errors import DataError
 
 QUERY = "duckdb:"
@@ -40,9 +40,14 @@ def names_files(source: Any) -> bool:
 
 
 def read_once_only(source: Any) -> str | None:
-    """Name the first of a source's files that cannot be read twice, such as a pipe."""
-    files = find_files(source) if names_files(source) else []
-    return next((file.name for file in files if not getattr(file, "is_regular", False)), None)
+    """Return the name of what cannot be read twice: a file such as a pipe, or an iterator."""
+    if names_files(source):
+        files = find_files(source)
+        return next((file.name for file in files if not file.is_regular), None)
+    from polyak.data.tables.streams import stream_of
+
+    stream = stream_of(source)
+    return stream.name if stream is not None and stream.is_once else None
 
 
 def find_files(source: Any) -> list[File | Pipe]:
@@ -58,18 +63,17 @@ def find_files(source: Any) -> list[File | Pipe]:
             matches = sorted(glob.glob(path, recursive=True))
             if not matches:
                 raise DataError(f"no file matches {path}")
-            return [File(match) for match in matches]
+            return [file_at(match) for match in matches]
         if "://" in path or os.path.isdir(path):
             from polyak.data.formats.registry import SUFFIXES
             from polyak.data.sources.folders import files_of_folder_or_url
 
             return files_of_folder_or_url(path, SUFFIXES)
-        return [File(path)]
+        return [file_at(path)]
     if isinstance(source, (File, Pipe)):
         return [source]
     if hasattr(source, "read"):
-        name = getattr(source, "name", None)
-        return [Pipe(source, name if isinstance(name, str) else "the file object")]
+        return [Pipe.of_file_object(source)]
     files = [file for part in source for file in find_files(part)]
     if not files:
         raise DataError("no file was named")

@@ -66,18 +66,19 @@ def _open(source: Any, options: ReadOptions) -> Reader:
     if names_files(source):
         return open_files(find_files(source), options)
     from polyak.data.tables.frames import columns_of, is_frame, open_frame
-    from polyak.data.tables.streams import feed_of, open_feed, query_feed
+    from polyak.data.tables.reader import TableReader
+    from polyak.data.tables.streams import stream_of, stream_of_query
 
     query = query_in(source)
-    feed = feed_of(source) if query is None else query_feed(query)
-    if feed is not None:
-        return open_feed(feed, options)
+    stream = stream_of(source) if query is None else stream_of_query(query)
+    if stream is not None:
+        return TableReader(stream, options)
     if is_frame(source):
         return open_frame(source, options)
     if isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
         return open_frame(source[0], replace(options, y=source[1]))
     if options.schema is not None and not isinstance(source, tuple):
         return open_frame(columns_of(source, options.schema), options)
-    from polyak.data.formats.open_arrays import open_arrays
+    from polyak.data.formats.numpy_files import open_arrays
 
     return open_arrays(source, options)

@@ -2,8 +2,8 @@
 
 The pieces are dealt out into *windows*: every window has pieces from all over the files, each from
 another stretch of them, so that whatever the files are sorted by, every window has some of all. The
-rows of a window are shuffled in memory. Both depend on the files and the seed alone. Windows are
-independent of each other, so that reading resumes at any batch by reading its window again.
+rows of a window are shuffled in memory and are a batch. Both depend on the files and the seed
+alone. Windows are independent of each other, so that reading resumes at any of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -20,16 +20,13 @@ from numpy.typing import NDArray
 
 from polyak.data.options import ReadOptions
 from polyak.data.position import Cursor, Position
-from polyak.data.shuffle import joined, part_of, random_permutation
 from polyak.errors import DataError
-from polyak.rows.batch import Batch
+from polyak.rows.batch import Batch, join_batches
 
 WINDOW_BYTES = 3 << 20
 """Bytes of text in a window; other files have windows of about the same size."""
 TABLE_WINDOW_BYTES = 1 << 23
 """The same for tables, where every piece costs more."""
-WINDOW_BATCHES = 2
-"""Batches that the rows of a window come in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +81,12 @@ class Window(NamedTuple):
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Return the order of its rows, or lines."""
         return random_permutation(n, np.random.PCG64([self.seed, self.number]))
+
+
+def random_permutation(n: int, random: np.random.PCG64) -> NDArray[np.int64]:
+    """Return the first numbers in random order."""
+    # Sorting raw random numbers: unlike Generator.permutation, the same in every NumPy.
+    return np.argsort(random.random_raw(n))
 
 
 Unmixed = tuple[list[Batch], Cursor]
@@ -168,78 +171,61 @@ def _deal(pieces: Pieces, seed: int) -> list[array[int]]:
     return dealt
 
 
-class RandomOrder:
-    """A reader of the same rows as another, in a random order."""
+class Shuffled:
+    """A reader of the same rows as another, in an order that ``seed`` begins."""
 
-    def __init__(self, reader: Any, threads: int) -> None:
+    def __init__(self, reader: Any) -> None:
         self._reader = reader
-        self._threads = threads
         self.seed = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
 
+
+class RandomOrder(Shuffled):
+    """A reader of the same rows as another, in a random order."""
+
+    def __init__(self, reader: Any, threads: int) -> None:
+        super().__init__(reader)
+        self._threads = threads
+
     def begin(self, start: Position | None) -> Cursor:
         """Return the cursor where reading begins."""
         if start is None:
-            begin: Cursor = self._reader.begin(None)
-            return self._at(begin, 0, 0, begin)
+            return self._at(self._reader.begin(None), 0)
         if start.get("seed") != self.seed:
             raise DataError("the place to go on from belongs to a stream shuffled differently")
         try:
-            self._reader.begin(start["before"])
             here: Cursor = self._reader.begin(start)
         except (KeyError, TypeError) as error:
             raise DataError(f"the place to go on from is not one in {self.name}") from error
         return here._replace(position=start)
 
     def read(self, cursor: Cursor) -> Generator[tuple[Batch, Cursor]]:
-        """Yield batches from a cursor on, each with the cursor behind it."""
+        """Yield the rows of one window after the other, each with the cursor behind it."""
         from polyak.data.readahead import ordered_map  # not where a file is read as it stands
 
-        at = cursor.position
-        number, done = at["window"], at["window_batches"]
-        before = self._reader.begin(at["before"])
-        windows = Windows(self._reader.pieces(), self.seed, number)
-        read = self._reader.read_windows(windows, before)
+        first = cursor.position["window"]
+        windows = Windows(self._reader.pieces(), self.seed, first)
+        read = self._reader.read_windows(windows, cursor)
         # `read` comes first, so that it is read to its end, which may raise an error.
         mixed = ordered_map(
             _mixed, zip(read, windows, strict=False), min(self._threads, 1), ahead=1
         )
         with closing(read), closing(mixed):
-            for batch, after in mixed:
-                step = max(-(-len(batch) // WINDOW_BATCHES), 1)
-                ends = [*range(step, len(batch), step), len(batch)]
-                for place, end in enumerate(ends[done:], done + 1):
-                    rows = part_of(batch, (place - 1) * step, end)
-                    if end == len(batch):
-                        yield rows, self._at(after, number + 1, 0, after)
-                        continue
-                    new_bytes = round((after.bytes_read - before.bytes_read) * end / len(batch))
-                    here = after._replace(
-                        rows=before.rows + end, bytes_read=before.bytes_read + new_bytes
-                    )
-                    yield rows, self._at(here, number, place, before)
-                number, done, before = number + 1, 0, after
+            for number, (batch, after) in enumerate(mixed, first + 1):
+                yield batch, self._at(after, number)
 
-    def _at(self, here: Cursor, window: int, batches: int, before: Cursor) -> Cursor:
-        """Add where the reading stands: in which window, how far, and what was before it."""
-        position = here.position | {
-            "rows": here.rows,
-            "bytes_read": here.bytes_read,
-            "seed": self.seed,
-            "window": window,
-            "window_batches": batches,
-            "before": before.position,
-        }
-        return here._replace(position=position)
+    def _at(self, here: Cursor, window: int) -> Cursor:
+        """Return the cursor before a window."""
+        return here._replace(position=here.position | {"seed": self.seed, "window": window})
 
 
 KEPT = ("base", "without_target")
 """Entries of a position about the source, which a shuffle buffer keeps."""
 
 
-class ShuffleBuffer:
+class ShuffleBuffer(Shuffled):
     """A reader of the same rows as another, shuffled within a buffer of ``size`` rows.
 
     When the buffer is full it is shuffled, and the first half of it leaves. So a row is as likely
@@ -249,12 +235,8 @@ class ShuffleBuffer:
     """
 
     def __init__(self, reader: Any, size: int) -> None:
-        self._reader = reader
+        super().__init__(reader)
         self._size = size
-        self.seed = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reader, name)
 
     def begin(self, start: Position | None) -> Cursor:
         """Return the cursor where reading begins."""
@@ -276,7 +258,7 @@ class ShuffleBuffer:
                 kept = {name: here.position[name] for name in KEPT if name in here.position}
                 position = {**kept, **kind, "rows": max(rows, done)}
                 after = here._replace(position=position, rows=max(rows, done))
-                yield part_of(batch, skipped, len(batch)), after
+                yield batch.part(skipped, len(batch)), after
 
     def _buffers(self, source: Iterable[tuple[Batch, Cursor]]) -> Generator[tuple[Batch, Cursor]]:
         """Yield what leaves the buffer each time that it is full, and its rest."""
@@ -293,15 +275,15 @@ class ShuffleBuffer:
             begin = 0
             while begin < len(batch):
                 end = min(len(batch), begin + self._size - count)
-                held.append(part_of(batch, begin, end))
+                held.append(batch.part(begin, end))
                 count += end - begin
                 begin = end
                 if count == self._size:
                     buffer, out = permuted(), (count + 1) // 2
-                    yield part_of(buffer, 0, out), cursor
-                    held, count = [part_of(buffer, out, count)], count - out
+                    yield buffer.part(0, out), cursor
+                    held, count = [buffer.part(out, count)], count - out
         if end_cursor is not None:
-            held = held or [part_of(batch, 0, 0)]
+            held = held or [batch.part(0, 0)]
             yield permuted(), end_cursor
 
 
@@ -309,6 +291,35 @@ def _mixed(read: tuple[Unmixed, Window]) -> tuple[Batch, Cursor]:
     """Shuffle the rows of a window."""
     (batches, after), window = read
     return joined(batches, window.permutation(sum(map(len, batches)))), after
+
+
+def joined(batches: list[Batch], order: NDArray[np.int64]) -> Batch:
+    """Make one batch of the rows of several, in an order."""
+    begins = np.cumsum([0, *map(len, batches)])
+    wheres = [batch.where for batch in batches]
+
+    def where(row: int) -> tuple[str, int, str]:
+        place = int(order[row])
+        number = int(np.searchsorted(begins, place, side="right")) - 1
+        named = wheres[number]
+        assert named is not None
+        return named(place - int(begins[number]))
+
+    whole = join_batches(batches)
+    assert whole is not None
+    kept = _take_kept([batch.kept for batch in batches], order)
+    return replace(whole.take(order), kept=kept, where=where if all(wheres) else None)
+
+
+def _take_kept(kept: list[Any], order: NDArray[Any]) -> Any:
+    present = [table for table in kept if table is not None]
+    if not present:
+        return None
+    import pyarrow as pa
+
+    whole = pa.Table.from_batches(present).unify_dictionaries().combine_chunks()
+    (batch,) = whole.take(pa.array(order)).combine_chunks().to_batches() or present[:1]
+    return batch
 
 
 def by_window(

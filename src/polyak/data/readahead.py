@@ -35,7 +35,7 @@ def ordered_map(
     """
     team = _Team(function, items, threads, ahead or threads)
     try:
-        yield from team.results() if team.has_threads else map(function, items)
+        yield from team.results()
     finally:
         team.stop()
 
@@ -62,11 +62,10 @@ class _Team(Generic[Item, Result]):
                 break
             self._threads.append(thread)
 
-    @property
-    def has_threads(self) -> bool:
-        return bool(self._threads)
-
     def results(self) -> Generator[Result]:
+        if not self._threads:
+            yield from map(self._function, self._items)
+            return
         while True:
             if self._process != os.getpid():  # a fork has none of the threads
                 raise RuntimeError(
@@ -107,13 +106,14 @@ class _Team(Generic[Item, Result]):
                 future: Future[Result] = Future()
                 try:
                     item = next(self._items)
-                except BaseException as error:
+                except StopIteration:
+                    self._results.put(None)
                     self._end()
-                    if isinstance(error, StopIteration):
-                        self._results.put(None)
-                    else:
-                        future.set_exception(error)
-                        self._results.put(future)
+                    return
+                except BaseException as error:
+                    future.set_exception(error)
+                    self._results.put(future)
+                    self._end()
                     return
                 self._results.put(future)
             try:

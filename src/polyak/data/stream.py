@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from numpy.typing import DTypeLike
 
 from polyak.data.position import BadLine, Cursor, Position
-from polyak.data.random_order import RandomOrder, ShuffleBuffer
+from polyak.data.random_order import Shuffled
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
@@ -99,8 +99,8 @@ class Stream:
         pipe would have moved on.
         """
         reader = self._reader
-        self.keeps_order = not isinstance(reader, (RandomOrder, ShuffleBuffer))
-        if isinstance(reader, (RandomOrder, ShuffleBuffer)):
+        self.keeps_order = not isinstance(reader, Shuffled)
+        if isinstance(reader, Shuffled):
             reader.seed = seed
         if start is not None:
             self._check_position(start)

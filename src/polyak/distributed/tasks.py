@@ -20,7 +20,7 @@ from polyak.data.formats.registry import format_of
 from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
-from polyak.data.sources.spans import Span
+from polyak.data.sources.files import Span
 from polyak.data.stream import NoRowsError, Stream
 from polyak.distributed.partitions import Block, batches_of, rows_of
 from polyak.distributed.plan import FileFacts, Shard

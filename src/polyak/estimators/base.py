@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_consistent_length, check_random_state
@@ -18,7 +18,9 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from polyak.data.options import Columns
+from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import is_frame
+from polyak.data.tables.streams import StreamSource
 from polyak.errors import DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
 from polyak.estimators.fitted_run import Run, draw_seed
@@ -44,12 +46,13 @@ from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
-from polyak.model.schema import Schema
+from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
 from polyak.rows.sparse import SparseRows, as_rows
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
+from polyak.training.plain_numbers import matrix_of
 
 Floats = NDArray[np.float64]
 
@@ -101,8 +104,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     _first: Data | None = None
     # The names of the hashed words of frames.
     _hashed = FeatureNames.of({})
-    # What to do about rows whose order matters.
-    _order_advice = "shuffle them beforehand, or use fit, which learns rows in random order"
+    # The stream that is being learned.
+    _stream: StreamSource | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -114,8 +117,6 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Any:
         """Return rows to predict, encoded like the rows learned from."""
-        if isinstance(X, SparseRows):  # of a stream, which encodes them
-            return X
         if not is_frame(X):
             X = self._numbers(X, reset=False)
         elif self._schema is None and hasattr(self, "feature_names_in_"):
@@ -171,20 +172,25 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             categorical=tuple(self.categorical), numeric=tuple(self.numeric), drop=tuple(self.drop)
         )
         chosen = columns != Columns()
+        source = FRAME if self._stream is None else self._stream.name
         if is_frame(X) and (chosen or needs_schema(X)):
             self._set_columns(X)
-            self._schema = find_schema(X, columns)
+            self._schema = find_schema(X, columns, source)
             return
         X = self._numbers(X, reset=True) if is_frame(X) else X
         if sparse.issparse(X) and not chosen:
             return
         if chosen or np.isnan(means := means_of(X) if means is None else means).any():
-            self._schema = find_schema(self._table(X), columns)
+            self._schema = find_schema(self._table(X), columns, source)
         else:
             self._means = means
 
     def _encoded(self, X: Any, names: int | None = None) -> tuple[Any, FeatureNames]:
         """Encode a frame or an array; return the rows and the names of their hashed words."""
+        if isinstance(X, SparseRows):  # of a stream, encoded by `_schema_to_read`
+            matrix = None if self._schema is not None else matrix_of(X)
+            X = X if matrix is None else fill_missing(matrix, self._means, type(self).__name__)
+            return X, FeatureNames.of({})
         if self._schema is None:
             X = self._numbers(X, reset=False) if is_frame(X) else X
             return fill_missing(X, self._means, type(self).__name__), FeatureNames.of({})
@@ -194,6 +200,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     def _numbers(self, X: Any, *, reset: bool, finite: bool = False) -> Any:
         """Return an array or sparse matrix, which may contain NaN, with scikit-learn's checks."""
+        if isinstance(X, SparseRows):
+            return X
         checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
         return _canonical(
             validate_data(
@@ -220,6 +228,30 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             )
         places = (f"x{place}" for place in range(X.shape[1]))
         return table_of(X, list(getattr(self, "feature_names_in_", places)))
+
+    def _has_encoding(self) -> bool:
+        """Whether the encoding of rows is decided."""
+        return hasattr(self, "_run") and self._first is None
+
+    def _schema_to_read(self, first: Any) -> tuple[Schema, DTypeLike]:
+        """Return the schema and the type to read a stream with, given its first rows.
+
+        Columns of numbers are read as they are, and become a matrix in `_encoded`.
+        """
+        if self._schema is not None:
+            return self._schema, np.float64
+        names = list(getattr(self, "feature_names_in_", first.column_names))
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(names)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return Schema(tuple(Column(name, "number", "number") for name in names)), _dtypes(first)[0]
+
+    def _add_names(self, names: FeatureNames) -> None:
+        """Add the names of the hashed words of a stream."""
+        self._hashed = self._hashed.together(names)
+        self._run.set_feature_names(self._names())
 
     def _set_schema(self, schema: Schema | None) -> None:
         """Set the schema of a model that was learned from a table."""
@@ -254,6 +286,15 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         model = now._fitted().model
         return model, model.scores(now._rows(X))
 
+    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+        """Return the names of columns and pairs, and what each contributes to the scores of rows.
+
+        The contributions add up to the score; the last is the intercept.
+        """
+        from polyak.model.effects import contributions
+
+        return contributions(self._fitted().model, self._rows(X))
+
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
         loss = get_loss(model.loss)
@@ -286,7 +327,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             increasing=_names(self.increasing),
             decreasing=_names(self.decreasing),
             multi_class=getattr(self, "multi_class", "auto"),
-            curves=self.curves if isinstance(self.curves, str) else _names(self.curves or ()),
+            curves=_names_or_word(self.curves),
             pairs=_pairs_or_number(self.pairs),
         )
 
@@ -412,6 +453,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> None:
         """Learn from a batch, after all of it was checked."""
         run = self._same_run() if hasattr(self, "_run") else None
+        if isinstance(X, SparseRows):
+            self._first = None  # the first rows of the stream have decided the encoding
         first = self._first
         data = self._batch(X, y, sample_weight, **checks)
         if run is None or first is not None:
@@ -421,7 +464,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             if fewer is not None:
                 run.replace(fewer)
             assert run.learner is not None
-            run.learner.watch = OrderWatch(f"unless that is the point, {self._order_advice}")
+            advice = "shuffle them beforehand, or use fit, which learns rows in random order"
+            if self._stream is not None:
+                advice = self._stream.advice
+            run.learner.watch = OrderWatch(advice)
         try:
             self._learn_batch(run, data)
         except RowError as error:
@@ -493,12 +539,17 @@ def _auto_or_float(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
+def _names_or_word(asked: Any) -> str | tuple[str, ...] | None:
+    """Return columns, or a word for them, as a recipe has them."""
+    return asked if asked is None or isinstance(asked, str) else _names(asked)
+
+
 def _names(asked: Any) -> tuple[str, ...]:
-    """Return columns as a recipe has them: by name, those of an array as x0, x1, and so on."""
+    """Return columns by name, those of an array as x0, x1, and so on."""
     return tuple(one if isinstance(one, str) else f"x{one}" for one in asked)
 
 
 def _pairs_or_number(asked: Any) -> Any:
     if asked is None or isinstance(asked, str | int):
-        return asked or 0
+        return asked
     return tuple(_names(pair) for pair in asked)

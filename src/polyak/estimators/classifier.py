@@ -104,6 +104,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     class_weight : dict, "balanced" or None, default=None
         The weight of each class's rows. "balanced" weights are inversely proportional to the class
         frequencies: in `fit` those of all rows, in `partial_fit` those of the rows so far.
+    curves : "all", sequence of str, or None, default=None
+        Columns of numbers that may have curved effects: piecewise linear between knots, as smooth
+        as the rows tell, constant beyond the outermost. Categories are shrunken towards none
+        then, each column by a penalty of its own. Such an additive model races against the linear
+        ones. Columns of an array are called "x0", "x1" and so on.
+    pairs : "auto", int, sequence of pairs of str, or None, default=None
+        Pairs of columns that may interact: as many as are found in up to 65,536 rows, at most
+        twelve or this number, or those named.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None

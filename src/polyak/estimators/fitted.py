@@ -198,21 +198,12 @@ class FittedAttributes:
 
         return effect(self.to_model(), column, level, grid)
 
-    def contributions(self, X: Any) -> tuple[list[str], Floats]:
-        """Return the names of columns and pairs, and what each contributes to the scores of rows.
-
-        The contributions add up to the score; the last is the intercept.
-        """
-        from polyak.model.effects import contributions
-
-        check_is_fitted(self)
-        return contributions(self.to_model(), self._rows(X))
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the name of each column of ``coef_``.
 
         A frame with words or dates is encoded, so these are the encoded features; a hash bucket
-        without a known word is named by its number.
+        without a known word is named by its number. The basis functions of a curve or a pair are
+        numbered, as in "age 0".
 
         Parameters
         ----------
@@ -230,6 +221,9 @@ class FittedAttributes:
         else:
             known = features.all_names()
             names = [known.get(j) or features.slot(j) for j in range(model.n_features)]
+        if model.terms is not None:
+            terms = model.terms.terms
+            names[model.terms.begin :] = [f"{t.name} {k}" for t in terms for k in range(t.size)]
         return np.array(names, dtype=object)
 
     def sparsify(self) -> Self:

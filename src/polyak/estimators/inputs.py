@@ -93,15 +93,15 @@ def _has_words(column: Any) -> bool:
     )
 
 
-def find_schema(X: Any, columns: Columns) -> Schema:
-    """Infer the schema of a frame from its rows."""
+def find_schema(X: Any, columns: Columns, source: str = FRAME) -> Schema:
+    """Infer the schema of a frame from its rows; ``source`` is what messages call it."""
     from polyak.data.tables.flatten import Layout
     from polyak.data.tables.frames import FrameSource
     from polyak.data.tables.inference import choose_schema
 
     layout = Layout()
     sample, _ = layout.flatten(FrameSource(as_table(X)).sample())
-    return choose_schema(sample, layout.named(columns), FRAME, lists=layout.lists)
+    return choose_schema(sample, layout.named(columns), source, lists=layout.lists)
 
 
 def encode_with_names(

@@ -101,6 +101,14 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         model is then the fit that the intervals belong to, not the candidate that predicts best; a
         warning is issued if another is clearly better. The intervals assume that each row is seen
         once, so `fit` makes one pass unless ``max_iter`` is set.
+    curves : "all", sequence of str, or None, default=None
+        Columns of numbers that may have curved effects: piecewise linear between knots, as smooth
+        as the rows tell, constant beyond the outermost. Categories are shrunken towards none
+        then, each column by a penalty of its own. Such an additive model races against the linear
+        ones. Columns of an array are called "x0", "x1" and so on.
+    pairs : "auto", int, sequence of pairs of str, or None, default=None
+        Pairs of columns that may interact: as many as are found in up to 65,536 rows, at most
+        twelve or this number, or those named.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None

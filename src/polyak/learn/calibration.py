@@ -148,13 +148,16 @@ def calibrated(
     outputs: int,
     classes: NDArray[Any] | None,
     n_features: int | None,
+    features: int | None,
     may_drift: bool,
+    at_hand: bool,
     columns: SourceColumns | None = None,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
 
     Where the loss wants it, learning begins with the best constant of the sample's targets. Where
-    rows ``may_drift``, some candidates have a constant rate.
+    rows ``may_drift``, some candidates have a constant rate. Rows ``at_hand`` are compared in the
+    end, see `polyak.learn.race.Race.compare`.
     """
     if recipe.needs_columns and columns is None:
         raise DataError("curves, pairs and constraints need a table whose columns have names")
@@ -179,10 +182,12 @@ def calibrated(
         one_vs_rest=several,
         classifies=loss.classifies,
         n_features=n_features,
+        features=features,
         width=int(row_widths(rows).max(initial=0)),
         dtype=dtype,
         centre=_centre(usual, dtype, recipe),
         begin_at=begin_at,
+        at_hand=at_hand,
         columns=columns,
     )
     shifted = problem.centre.shifted(usual)
@@ -190,7 +195,7 @@ def calibrated(
         rows=usual,
         shifted=shifted,
         outputs=problem.outputs,
-        n_features=n_features,
+        features=features,
         may_drift=may_drift,
         path=_path(recipe, loss, sample, classes),
         unit=_score_unit(loss, targets),

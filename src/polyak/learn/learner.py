@@ -59,6 +59,8 @@ class Learner:
         when they come up: see `polyak.learn.race.lanes.protocol.NewOutput`.
     n_features : int, optional
         Refuse features beyond; without it the model grows as features appear.
+    features : int, optional
+        The number of different features that rows will have, if it is below ``n_features``.
     outputs : int
         How many numbers a target has, for regression.
     watch : OrderWatch, optional
@@ -83,6 +85,7 @@ class Learner:
         *,
         classes: NDArray[Any] | None = None,
         n_features: int | None = None,
+        features: int | None = None,
         outputs: int = 1,
         watch: OrderWatch | None = None,
         columns: SourceColumns | None = None,
@@ -91,10 +94,12 @@ class Learner:
         self.calibration = Calibration(get_loss(recipe.loss))
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
+        self.features = features
         self.outputs = max(outputs, self.loss.outputs)
         self.watch = watch
         self.race: Race | None = None
         self.classes_may_join = False  # as long as they are not given
+        self.at_hand = False  # all rows are in memory, and `compare` follows
         self._first = FirstRows()
         self.threads: int | None = None  # that learn; None for the number of processors
         self.lock = Lock()
@@ -121,6 +126,11 @@ class Learner:
     def loss(self) -> Loss:
         """The loss, with the scale of the targets once the first rows have shown it."""
         return self.calibration.loss
+
+    @property
+    def _most_features(self) -> int | None:
+        """The number of different features there can be, if that is known."""
+        return self.n_features if self.features is None else self.features
 
     @property
     def recipe_found(self) -> Recipe:
@@ -190,16 +200,16 @@ class Learner:
         self.race.compare(rows, encoded, in_units(weights, len(rows), self.calibration.weight_unit))
 
     @reads
-    def model(self) -> LinearModel:
-        """Return the model as it stands now; learning may go on afterwards."""
+    def model(self, *, report: bool = True) -> LinearModel:
+        """Return the model as it stands now, with its report; learning may go on afterwards."""
         if self.race is None:
             if not len(self._first):
                 raise DataError("there are no rows to learn from")
             provisional = copy.deepcopy(self)
             provisional.finish()
-            return provisional.model()
+            return provisional.model(report=report)
         found = self.recipe_found
-        return model_of(self.race, found, self.classes, self.calibration)
+        return model_of(self.race, found, self.classes, self.calibration, report=report)
 
     @reads
     def report(self) -> TrainingReport:
@@ -250,6 +260,7 @@ class Learner:
         page: dict[str, Any] = {
             "recipe": asdict(self.recipe),
             "n_features": self.n_features,
+            "features": self.features,
             "outputs": self.outputs if found is None or found.one_vs_rest else found.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "classes_may_join": self.classes_may_join,
@@ -268,10 +279,12 @@ class Learner:
         """Return the learner that `state` was of; ValueError if the state is corrupt."""
         stored = StoredState(page, arrays)
         classes, n_features = stored.field("classes"), stored.field("n_features")
+        features = stored.field("features")
         learner = cls(
             Recipe.of(stored.field("recipe")),
             classes=None if classes is None else labels_from_json(classes),
             n_features=None if n_features is None else stored.whole("n_features"),
+            features=None if features is None else stored.whole("features"),
             outputs=stored.whole("outputs", least=1),
             columns=read(SourceColumns | None, stored.field("columns"), "columns"),
         )
@@ -280,8 +293,8 @@ class Learner:
         learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
-            found, width = learner.recipe_found, learner.n_features
-            learner.race = Race.from_state(own, found, width, learner.columns)
+            known = learner.n_features, learner._most_features
+            learner.race = Race.from_state(own, learner.recipe_found, *known, learner.columns)
             learner._check_race(own)
         learner.classes_may_join = stored.flag("classes_may_join")
         learner._first = FirstRows.from_state(stored, learner.outputs)
@@ -359,9 +372,12 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
+        if self.recipe.is_additive and self.columns is None:
+            raise DataError("curves and pairs are for columns, of a table or of an array")
         sample, classes = given.first(self.recipe.first_rows), self.classes
         if classes is None and self.loss.classifies:
-            classes = classes_of(sample.targets)
+            advice = "shuffle the rows" if self.watch is None else self.watch.advice
+            classes = classes_of(sample.targets, advice)
         seen = as_truths(sample.targets, classes, given.targets)
         has_labels = seen is not sample.targets
         race, calibration = calibrated(
@@ -370,7 +386,9 @@ class Learner:
             outputs=seen.shape[1] if has_labels else self.outputs,
             classes=classes if self.loss.classifies and seen.ndim == 1 else None,
             n_features=self.n_features,
+            features=self._most_features,
             may_drift=self.watch is not None,
+            at_hand=self.at_hand,
             columns=self.columns,
         )
         race.threads = self.threads

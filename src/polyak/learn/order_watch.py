@@ -46,7 +46,7 @@ class OrderWatch:
     Parameters
     ----------
     advice : str
-        What to do where order is not the point, to end a sentence with.
+        What to do where order is not the point, to end a sentence with: a clause or two.
     """
 
     def __init__(self, advice: str) -> None:
@@ -89,7 +89,7 @@ class OrderWatch:
 
     def _tell(self, what: str) -> None:
         self.told, self.early = True, FirstRows("early")
-        warnings.warn(f"{what}: {self.advice}", stacklevel=4)
+        warnings.warn(f"{what}: unless that is the point, {self.advice}", stacklevel=4)
 
     def _early_loss(
         self, leader: Leader, race: Race, classes: NDArray[Any] | None, loss: Loss

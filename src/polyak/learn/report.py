@@ -135,8 +135,7 @@ def _rows_needed(candidate: AnyCandidate, recipe: Recipe, moments: Floats | None
 
 def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     running, problem = set(race.running), race.problem
-    averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-    together = problem.one_vs_rest and averaged.takes_softmax
+    together = problem.one_vs_rest and recipe.takes_softmax
     curves = race.history.curves(race.sums(), race.scored)
     return tuple(
         CandidateReport(
@@ -160,22 +159,30 @@ def model_of(
     recipe: Recipe,
     classes: NDArray[Any] | None,
     calibration: Calibration,
+    *,
+    report: bool = True,
 ) -> LinearModel:
-    """Return the model of the candidate that leads now; the race may go on afterwards."""
+    """Return the model of the candidate that leads now; the race may go on afterwards.
+
+    Its report takes longer than the model, where candidates are many.
+    """
     leader = race.leader()
     counts = leader.lane.histogram(leader.place)
     coef, intercept = leader.weights()
     sandwich, drift = leader.lane.sandwich() or (None, None)
     replicas = leader.lane.replicas(leader.place) if sandwich is None else None
-    report = training_report(race, recipe, leader, calibration.moments)
-    report = replace(report, spreads=calibration.spreads.of_the_largest_effects(coef))
-    if sandwich is not None:
-        doubts = (sandwich_doubt(sandwich, drift), better_predictions(race, leader))
-        doubt = "; ".join(filter(None, doubts)) or None
-        report = replace(report, intervals=IntervalReport("sandwich", doubt))
-    elif replicas is not None:
-        doubt = doubt_of_replicas(race, recipe, leader, report.rows_needed)
-        report = replace(report, intervals=IntervalReport("replicas", doubt))
+    found = None
+    if report:
+        found = training_report(race, recipe, leader, calibration.moments)
+        spreads = calibration.spreads.of_the_largest_effects(coef)
+        intervals = None
+        if sandwich is not None:
+            doubts = (sandwich_doubt(sandwich, drift), better_predictions(race, leader))
+            intervals = IntervalReport("sandwich", "; ".join(filter(None, doubts)) or None)
+        elif replicas is not None:
+            doubt = doubt_of_replicas(race, recipe, leader, found.rows_needed)
+            intervals = IntervalReport("replicas", doubt)
+        found = replace(found, spreads=spreads, intervals=intervals)
     return LinearModel(
         weights=np.ascontiguousarray(coef.T),
         intercept=intercept,
@@ -187,7 +194,7 @@ def model_of(
         replicas=replicas,
         sandwich=sandwich,
         terms=leader.lane.terms,
-        report=report,
+        report=found,
     )
 
 

@@ -50,18 +50,18 @@ def rows_there(
     return TrainingRows(rows, targets, weights, order)
 
 
-def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes among the labels of the first rows."""
+def classes_of(labels: NDArray[Any], advice: str) -> NDArray[Any]:
+    """Return the classes among the labels of the first rows; ``advice`` is how to shuffle them."""
     classes = labels_in(labels)
     if len(classes) < 2 and are_sets(labels):
         raise DataError(
             f"the first {len(labels)} rows have no two different labels; say which labels there "
-            "are with classes=, or shuffle the rows"
+            f"are with classes=, or {advice}"
         )
     if len(classes) < 2:
         raise DataError(
             f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
-            "which classes there are with classes=, or shuffle the rows"
+            f"which classes there are with classes=, or {advice}"
         )
     return classes
 
@@ -177,8 +177,11 @@ def in_units(weights: Floats | None, rows: int, unit: float) -> Floats | None:
     if unit == 1.0:
         return weights
     relative = np.ones(rows) if weights is None else weights
+    scaled = relative / unit
     # Even the heaviest row may be counted and squared without overflow.
-    return np.where(relative > 0, np.clip(relative / unit, 2.0**-200, 2.0**200), relative)
+    np.clip(scaled, 2.0**-200, 2.0**200, out=scaled)
+    np.copyto(scaled, relative, where=~(relative > 0))
+    return scaled
 
 
 def _are_numbers(labels: NDArray[Any]) -> bool:

@@ -59,9 +59,13 @@ class Poisson(_LogLink):
         return np.asarray(~(targets < 0))
 
     def value(self, score: Any, target: Any) -> Floats:
-        y = np.asarray(target, float)
-        log_ratio = y * (np.log(np.where(y > 0, y, 1.0)) - score)
-        return np.asarray(bounded_exp(score) - y + np.where(y > 0, log_ratio, 0.0))
+        return self.value_and_slope(score, target)[0]
+
+    def value_and_slope(self, score: Any, target: Any) -> tuple[Floats, Floats]:
+        y, slope = np.asarray(target, float), self.slope(score, target)
+        counts = y > 0  # of claims or visits, most rows have none
+        log_ratio = np.log(y, out=np.zeros_like(y), where=counts) - score
+        return np.asarray(slope + np.where(counts, y * log_ratio, 0.0)), slope
 
     def slope(self, score: Any, target: Any) -> Floats:
         return np.asarray(bounded_exp(score) - target)
@@ -93,7 +97,11 @@ class Gamma(_LogLink):
         return np.asarray(~(targets <= 0))
 
     def value(self, score: Any, target: Any) -> Floats:
-        return np.asarray(self._ratio(score, target) - 1.0 + score - np.log(target))
+        return self.value_and_slope(score, target)[0]
+
+    def value_and_slope(self, score: Any, target: Any) -> tuple[Floats, Floats]:
+        slope = self.slope(score, target)
+        return np.asarray(score - np.log(target) - slope), slope
 
     def slope(self, score: Any, target: Any) -> Floats:
         return 1.0 - self._ratio(score, target)

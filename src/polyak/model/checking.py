@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.model.evaluation import Evaluation
 from polyak.model.linear import LinearModel
-from polyak.model.metrics.class_metrics import BINS, metrics_of, true_labels
+from polyak.model.metrics.class_metrics import BINS, known_classes, metrics_of, true_labels
 from polyak.model.training_report import CheckReport, Reliability
 
 MOST_POINTS = 300
@@ -48,6 +48,9 @@ class Check:
         self._all.add_scores(scores, targets, weights)
         if self._classes is not None:
             own = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
+            known = known_classes(self._all.model, targets)
+            if not known.all():
+                scores, targets, own = scores[known], targets[known], own[known]
             self._classes.add(scores, targets, own)
             if scores.shape[1] > 1:
                 self._calibrate(scores, targets, own)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model import intervals
+from polyak.model.effects import _Additive, effects_table
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
@@ -58,8 +59,12 @@ class Coefficients(NamedTuple):
         ]
 
 
-def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
+def coefficients(
+    model: _Model, level: float = 0.95, *, features: NDArray[np.int64] | None = None
+) -> Coefficients:
     """Return the coefficients of a model, with intervals at this level if it has any.
+
+    By default they are of all features of an array; of a table those that have something to show.
 
     Examples
     --------
@@ -74,7 +79,7 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
     >>> found.numbers["effect"].tolist()
     [nan, 0.25]
     """
-    shown = _shown(model)
+    shown = _shown(model) if features is None else features
     units = model.features.units(model.n_features)[shown, None]
     zero = _zero_row(model.features)
     tables = {"weight": (model.scores(zero), model.weights[shown] / units)}
@@ -95,8 +100,20 @@ def coefficients(model: _Model, level: float = 0.95) -> Coefficients:
     )
 
 
-def as_frame(model: _Model, level: float) -> Any:
-    """Return the coefficients as a data frame, or as a dict of columns without pandas."""
+def as_frame(model: _Additive, level: float) -> Any:
+    """Return the coefficients as a data frame, or as a dict of columns without pandas.
+
+    Those of an additive model are its effects: the weight of a basis function has no meaning.
+    """
+    columns = _columns(model, level) if model.terms is None else effects_table(model, level)
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns)
+
+
+def _columns(model: _Model, level: float) -> dict[str, Any]:
     found = coefficients(model, level)
     columns: dict[str, Any] = {"feature": np.array(found.names(model.features), dtype=object)}
     if model.weights.shape[1] > 1:
@@ -104,12 +121,7 @@ def as_frame(model: _Model, level: float) -> Any:
             columns["output"] = found.outputs
         else:
             columns["class"] = np.asarray(model.classes)[found.outputs]
-    columns |= found.numbers
-    try:
-        import pandas as pd
-    except ImportError:
-        return columns
-    return pd.DataFrame(columns)
+    return columns | found.numbers
 
 
 def _shown(model: _Model) -> NDArray[np.int64]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
-from polyak.model.schema import HASHED, PLAIN, Schema
+
+if TYPE_CHECKING:
+    from polyak.model.schema import Schema
 
 
 @dataclass(eq=False)
@@ -53,8 +55,11 @@ class SourceColumns:
         cls, schema: Schema, lookup: Callable[[], Mapping[int, str]] | None = None
     ) -> SourceColumns:
         """Return the columns of a table."""
+        from polyak.model.schema import HASHED, PLAIN  # only where there are tables
+
         owners = [k for k, one in enumerate(schema.columns) for _ in PLAIN[one.kind]]
-        numbers, units = {}, {}
+        numbers: dict[int, tuple[int, ...]] = {}
+        units: dict[int, tuple[float, float]] = {}
         for k, first in enumerate(schema.first_features()):
             column = schema.columns[k]
             if column.kind not in HASHED:
@@ -68,7 +73,7 @@ class SourceColumns:
     def of_array(cls, width: int, names: Sequence[str] | None = None) -> SourceColumns:
         """Return the columns of an array, each of which is a feature."""
         named = tuple(f"x{k}" for k in range(width)) if names is None else tuple(names)
-        numbers = {k: (k,) for k in range(width)}
+        numbers: dict[int, tuple[int, ...]] = {k: (k,) for k in range(width)}
         units = dict.fromkeys(numbers, (0.0, 1.0))
         return cls(named, tuple(range(width)), numbers, units, width)
 

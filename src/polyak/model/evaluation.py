@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.errors import DataError, RowError
+from polyak.errors import DataError
 from polyak.losses import Loss, get_loss
 from polyak.losses.of_numbers import Quantile
 from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.losses.target_sample import TargetSample
 from polyak.model.linear import LinearModel
-from polyak.model.metrics.class_metrics import true_labels
+from polyak.model.metrics.class_metrics import known_classes, true_labels
 from polyak.model.metrics.mean_error import MeanError
-from polyak.rows.label_text import label_text
 from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
@@ -86,6 +85,8 @@ class ConstantLoss:
 class Evaluation:
     """Running sums of a model's losses and errors.
 
+    A row of a class that the model does not know counts as an error; it has no loss.
+
     Examples
     --------
     >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "log_loss", np.array([0, 1]))
@@ -100,6 +101,8 @@ class Evaluation:
     weight: float = 0.0
     loss: float = 0.0
     wrong: float = 0.0
+    unknown: int = 0  # rows of classes that the model does not know
+    unknown_weight: float = 0.0
     absolute: float = 0.0
     squared: float = 0.0
     mean: float = 0.0
@@ -135,6 +138,13 @@ class Evaluation:
     ) -> None:
         """Add rows: the model's ``scores`` and their targets."""
         w = np.ones(len(targets)) if weights is None else np.asarray(weights, float)
+        self.rows += len(targets)
+        known = known_classes(self.model, targets)
+        if not known.all():
+            self.unknown += int(np.count_nonzero(~known))
+            self.unknown_weight += float(w[~known].sum())
+            self.errors["error"].add(np.ones(int(np.count_nonzero(~known))), w[~known])
+            scores, targets, w = scores[known], targets[known], w[known]
         loss = get_loss(self.model.loss)
         if self.model.classes is None:
             scores = scores if loss.log_link else loss.predictions(scores)  # quantiles in order
@@ -145,7 +155,6 @@ class Evaluation:
             self.wrong += float(w @ wrong)
             self.errors["error"].add(wrong.astype(np.float64), w)
         self.constant.add(signs, w)
-        self.rows += len(targets)
         self.weight += float(w.sum())
         if self._scores_true_class:
             odds = odds_of_softmax(scores) if self.model.softmax else normalised_odds(scores)
@@ -161,13 +170,16 @@ class Evaluation:
         For quantiles also the share of targets at or below each. ``constant_loss`` is the loss of
         the best constant for these rows.
         """
-        if not self.weight:
+        total = self.weight + self.unknown_weight
+        if not total:
             raise DataError("there are no rows to compare with")
-        figures = {"rows": self.rows, "loss": self.loss / self.weight}
-        figures["constant_loss"] = self.constant.mean()
+        figures = {"rows": self.rows, "loss": math.nan, "constant_loss": math.nan}
+        if self.weight:
+            figures |= {"loss": self.loss / self.weight, "constant_loss": self.constant.mean()}
         if self.model.classes is not None:
-            error = self.wrong / self.weight
-            return figures | {"error": error, "accuracy": 1.0 - error}
+            error = (self.wrong + self.unknown_weight) / total
+            unknown = {"rows_of_unknown_classes": self.unknown} if self.unknown else {}
+            return figures | {"error": error, "accuracy": 1.0 - error} | unknown
         loss = get_loss(self.model.loss)
         if isinstance(loss, Quantile):
             shares = zip(loss.parameters, self.below / self.weight, strict=False)
@@ -221,11 +233,4 @@ class Evaluation:
                 raise DataError("the model has several labels per row, but these rows have one")
             return 2.0 * targets - 1.0, (predicted != targets).any(axis=1)
         own = targets[:, None] == self.model.classes
-        self._check_labels(targets, own.any(axis=1))
         return 2.0 * (own if scores.shape[1] > 1 else own[:, 1:]) - 1.0, predicted != targets
-
-    def _check_labels(self, targets: NDArray[Any], known: NDArray[np.bool_]) -> None:
-        if not known.all():
-            row = int(np.argmin(known))
-            label = label_text(targets[row])
-            raise RowError(row, f" has the label {label}, which the model does not know")

@@ -163,6 +163,10 @@ class LinearModel:
               The weight is the middle of ``low`` and ``high``. It is hardly penalised, since the
               bias of a penalty does not show in a standard error.
 
+            An additive model has a line for the intercept and one for each knot or level of each
+            term instead: ``term``, ``kind``, ``at`` (and ``at_2`` for a pair), ``value``,
+            ``lower`` and ``upper``.
+
         Examples
         --------
         >>> model = LinearModel(np.array([[1.0], [-2.0]]), np.zeros(1), "squared_error")
@@ -175,6 +179,36 @@ class LinearModel:
         from polyak.model.coefficients import as_frame
 
         return as_frame(self, level)
+
+    def effect(self, name: str, level: float = 0.95, grid: Any = None) -> Any:
+        """Return what a column or a pair such as "age × city" contributes to the score.
+
+        Parameters
+        ----------
+        name : str
+            The columns of an array are "x0", "x1" and so on.
+        level : float, default=0.95
+            The confidence level of the band.
+        grid : array, optional
+            The values of a column at which the effect is wanted; NaN is a missing value.
+
+        Returns
+        -------
+        Effect
+            ``grid``, ``value``, ``lower`` and ``upper``.
+        """
+        from polyak.model.effects import effect
+
+        return effect(self, name, level, grid)
+
+    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+        """Return the names of columns and pairs, and what each contributes to the scores of rows.
+
+        The contributions add up to the score; the last is the intercept.
+        """
+        from polyak.model.effects import contributions
+
+        return contributions(self, X)
 
     def rows(self, X: Any) -> Any:
         """Return ``X`` as rows of the model's features, those of terms included.
@@ -191,7 +225,10 @@ class LinearModel:
         Models of other sources than tables ignore unknown features.
         """
         matrix = np.ascontiguousarray(self.weights)
-        raw: NDArray[Any] = _core.score_rows(core_rows(self.rows(X)), matrix)
+        rows = self.features.rows(X)
+        parts = [rows] if self.terms is None else self.terms.parts(as_rows(rows))
+        scored = [_core.score_rows(core_rows(part), matrix) for part in parts]
+        raw: NDArray[Any] = scored[0] if len(scored) == 1 else np.concatenate(scored)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:

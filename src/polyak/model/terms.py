@@ -9,7 +9,7 @@ the source, so a model of terms is a linear model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak import _core
-from polyak.rows.sparse import Rows, SparseRows, core_rows, join_rows
+from polyak.rows.sparse import Rows, SparseRows, core_rows
 from polyak.storage.records import many, real, whole
 
 Floats = NDArray[np.float64]
 
-ROWS_AT_A_TIME = 8192
+ROWS_AT_A_TIME = 2048
 """Rows are expanded in parts of this many, so that little memory is taken beside the result."""
 
 Numbers = tuple[Annotated[float, real()], ...]
@@ -184,38 +184,39 @@ class Terms:
         first = self.begin + sum(term.size for term in self.terms[:place])
         return np.arange(first, first + self.terms[place].size)
 
-    def expand(self, rows: Rows) -> SparseRows:
-        """Return rows with the features of the terms, of 64 bits."""
-        parts = [
-            self._expand(rows[begin : begin + ROWS_AT_A_TIME])
-            for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME)
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        joined = join_rows(list(parts))
-        assert isinstance(joined, SparseRows)
-        return joined
+    def parts(self, rows: Rows) -> Iterator[SparseRows]:
+        """Yield rows expanded, some at a time."""
+        for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
+            yield self.expand(rows[begin : begin + ROWS_AT_A_TIME])
 
-    def _expand(self, rows: Rows) -> SparseRows:
+    def expand(self, rows: Rows) -> SparseRows:
+        """Return rows with the features of the terms, of 64 bits: far more than there were."""
         count, size = len(rows), self.size
         row, features, values = _entries(rows)
-        keep = (values != 0) & ~np.isin(features, self.replaced)
+        keep = values != 0
+        for feature in self.replaced:
+            keep &= features != feature
         row, features, values = row[keep], features[keep], values[keep]
         kept = np.bincount(row, minlength=count)
         indptr = np.concatenate([[0], np.cumsum(kept + size)]).astype(np.int64)
-        indices = np.empty(indptr[-1], dtype=np.int32)
-        entries = np.empty(indptr[-1])
-        place = indptr[row] + np.arange(len(row)) - np.concatenate([[0], np.cumsum(kept)])[row]
+        # What is kept of a row comes first, then the terms.
+        place = np.arange(len(row)) + size * row
+        of_terms = np.ones(indptr[-1], dtype=bool)
+        of_terms[place] = False
+        indices, entries = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
         indices[place], entries[place] = features, values
-        own = (indptr[1:] - size)[:, None] + np.arange(size)
-        indices[own] = np.arange(self.begin, self.n_features, dtype=np.int32)
-        found = columns_of(rows, [feature for term in self.terms for feature in term.features])
-        read = done = 0
-        for term in self.terms:
-            source = found[:, read : read + len(term.features)]
-            entries[own[:, done : done + term.size]] = term.of(source)
-            read, done = read + len(term.features), done + term.size
+        indices[of_terms] = np.tile(np.arange(self.begin, self.n_features, dtype=np.int32), count)
+        entries[of_terms] = self._values(rows).ravel()
         return SparseRows(indptr, indices, entries, self.n_features)
+
+    def _values(self, rows: Rows) -> Floats:
+        """Return the features of all terms."""
+        source = columns_of(rows, [feature for term in self.terms for feature in term.features])
+        found, read, done = np.empty((len(rows), self.size)), 0, 0
+        for term in self.terms:
+            found[:, done : done + term.size] = term.of(source[:, read : read + len(term.features)])
+            read, done = read + len(term.features), done + term.size
+        return found
 
 
 def columns_of(rows: Rows, features: Sequence[int]) -> Floats:

@@ -280,7 +280,7 @@ class TrainingReport:
     passes: int = 1
     bad_lines: int = 0
     rows_without_target: int = 0
-    recipe: dict[str, bool | float | str | Settings] = field(default_factory=dict)
+    recipe: dict[str, bool | float | str | Settings | None] = field(default_factory=dict)
     average_start: tuple[int | None, ...] = ()
     progressive_loss: float | None = None
     progressive_loss_std_err: float | None = None

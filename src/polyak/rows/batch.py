@@ -42,19 +42,43 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def part(self, begin: int, end: int) -> Batch:
+        """Return some of the rows, without copying."""
+        part, where = slice(begin, end), self.where
+        return Batch(
+            self.rows[part],
+            None if self.targets is None else self.targets[part],
+            None if self.weights is None else self.weights[part],
+            None if self.kept is None else self.kept.slice(begin, max(end - begin, 0)),
+            where=None if where is None else lambda row: where(begin + row),
+        )
+
+    def take(self, order: NDArray[np.int64]) -> Batch:
+        """Copy the rows of these indices, in this order, with their targets and weights."""
+        return Batch(
+            take_rows(self.rows, order),
+            None if self.targets is None else self.targets[order],
+            None if self.weights is None else self.weights[order],
+        )
+
 
 def join_batches(batches: list[Batch]) -> Batch | None:
-    """Concatenate batches with targets; None for an empty list."""
+    """Concatenate batches, with their targets and weights; None for an empty list."""
     if not batches:
         return None
-    weights = None
-    if any(batch.weights is not None for batch in batches):
-        weights = np.concatenate(
-            [np.ones(len(b)) if b.weights is None else b.weights for b in batches]
-        )
-    rows: list[Rows] = [batch.rows for batch in batches]
     targets = [batch.targets for batch in batches if batch.targets is not None]
-    return Batch(join_rows(rows), np.concatenate(targets), weights)
+    lengths = [len(batch) for batch in batches]
+    weights = join_weights([batch.weights for batch in batches], lengths)
+    rows = join_rows([batch.rows for batch in batches])
+    return Batch(rows, np.concatenate(targets) if targets else None, weights)
+
+
+def join_weights(weights: list[NDArray[Any] | None], lengths: list[int]) -> NDArray[Any] | None:
+    """Concatenate the weights of batches of these lengths; None if none of them has any."""
+    if all(one is None for one in weights):
+        return None
+    pairs = zip(weights, lengths, strict=True)
+    return np.concatenate([np.ones(rows) if one is None else one for one, rows in pairs])
 
 
 def interleaved(batches: list[Batch]) -> Batch | None:
@@ -63,10 +87,4 @@ def interleaved(batches: list[Batch]) -> Batch | None:
     if whole is None:
         return None
     places = np.concatenate([(np.arange(len(b)) + 0.5) / max(len(b), 1) for b in batches])
-    order = np.argsort(places, kind="stable")
-    assert whole.targets is not None
-    return Batch(
-        take_rows(whole.rows, order),
-        whole.targets[order],
-        None if whole.weights is None else whole.weights[order],
-    )
+    return whole.take(np.argsort(places, kind="stable"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak._core import CheckedRows
 from polyak.errors import DataError
+from polyak.rows.labels import distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,12 +121,21 @@ def core_arrays(
     rows: Rows,
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any]]:
     """Return indptr of 64 bits, indices of 32, and values; dense rows have only the last."""
+    rows = in_core_types(rows)
     if not isinstance(rows, SparseRows):
         return None, None, rows
+    return rows.indptr, rows.indices, rows.values
+
+
+def in_core_types(rows: Rows) -> Rows:
+    """Return sparse rows as the core reads them: offsets of 64 bits, indices of 32."""
+    if not isinstance(rows, SparseRows) or rows.checked is not None:
+        return rows
     if rows.indices.dtype == np.int64 and len(rows.indptr):
         rows = _with_narrow_indices(rows)
     indptr = rows.indptr.astype(np.int64) if rows.indptr.dtype == np.int32 else rows.indptr
-    return _in_one_piece(indptr), _in_one_piece(rows.indices), _in_one_piece(rows.values)
+    indices, values = _in_one_piece(rows.indices), _in_one_piece(rows.values)
+    return SparseRows(_in_one_piece(indptr), indices, values, rows.n_features)
 
 
 def _with_narrow_indices(rows: SparseRows) -> SparseRows:
@@ -196,6 +207,24 @@ def row_widths(rows: Rows) -> NDArray[np.int64]:
     return widths
 
 
+def features_of(rows: Rows) -> int:
+    """Return the number of different features that rows have; of dense rows that of the columns.
+
+    Examples
+    --------
+    >>> features_of(SparseRows(np.array([0, 2, 3]), np.array([7, 2, 7]), np.ones(3), 100))
+    2
+    """
+    if not isinstance(rows, SparseRows):
+        return int(rows.shape[1])
+    features = rows.entries()[0]
+    if rows.n_features > 4 * len(features):  # sorting is faster than counting
+        return len(distinct(features))
+    there = np.zeros(rows.n_features, dtype=bool)
+    there[features] = True
+    return int(np.count_nonzero(there))
+
+
 def bytes_of(rows: Rows) -> int:
     """Return the bytes of the stored values and indices of rows."""
     if not isinstance(rows, SparseRows):
@@ -223,28 +252,65 @@ def check_rows(rows: Rows, n_features: int | None) -> None:
         )
 
 
-def join_rows(parts: list[Rows]) -> Rows:
+def join_rows(parts: Iterable[Rows]) -> Rows:
     """Concatenate rows; the result is dense if every part is.
+
+    Sparse parts are copied before the next is asked for, so that an iterator of them never takes
+    the memory of two copies.
 
     Examples
     --------
     >>> join_rows([np.eye(2), np.ones((1, 2))]).shape
     (3, 2)
     """
-    if not any(isinstance(part, SparseRows) for part in parts):
-        widths = sorted({part.shape[1] for part in parts})
+    dense: list[NDArray[Any]] = []
+    sparse: _GrowingRows | None = None
+    for part in parts:
+        if isinstance(part, SparseRows):
+            sparse = sparse or _GrowingRows()
+            sparse.add(part)
+        elif sparse is not None:
+            sparse.add(dense_as_sparse(part))
+        else:
+            dense.append(part)
+    if sparse is None:
+        widths = sorted({part.shape[1] for part in dense})
         if len(widths) > 1:
             raise DataError(f"some rows have {widths[0]} features and others {widths[-1]}")
-        return np.concatenate([np.asarray(part) for part in parts])
-    sparse = [part if isinstance(part, SparseRows) else dense_as_sparse(part) for part in parts]
-    lengths = np.concatenate([np.diff(part.indptr) for part in sparse])
-    indices, values = zip(*(part.entries() for part in sparse), strict=True)
-    return SparseRows(
-        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        np.concatenate(indices),
-        np.concatenate(values),
-        max(part.n_features for part in sparse),
-    )
+        return np.concatenate(dense)
+    return sparse.rows() if not dense else join_rows([*map(dense_as_sparse, dense), sparse.rows()])
+
+
+class _GrowingRows:
+    """Sparse rows that grow at their end, in place where the system can."""
+
+    def __init__(self) -> None:
+        self._lengths: list[NDArray[np.int64]] = []
+        self._indices: NDArray[Any] = np.empty(0, np.int32)
+        self._values: NDArray[Any] = np.empty(0, np.float32)
+        self._width = 0
+
+    def add(self, rows: SparseRows) -> None:
+        """Add copies of rows."""
+        indices, values = rows.entries()
+        self._lengths.append(np.diff(rows.indptr))
+        self._indices = _grown(self._indices, indices)
+        self._values = _grown(self._values, values)
+        self._width = max(self._width, rows.n_features)
+
+    def rows(self) -> SparseRows:
+        """Return all rows that were added."""
+        indptr = np.zeros(1 + sum(map(len, self._lengths)), np.int64)
+        np.cumsum(np.concatenate(self._lengths), out=indptr[1:])
+        return SparseRows(indptr, self._indices, self._values, self._width)
+
+
+def _grown(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that nothing else refers to, with more at its end."""
+    array = array.astype(np.promote_types(array.dtype, more.dtype), copy=False)
+    array.resize(len(array) + len(more), refcheck=False)
+    array[len(array) - len(more) :] = more
+    return array
 
 
 def dense_as_sparse(rows: NDArray[Any]) -> SparseRows:

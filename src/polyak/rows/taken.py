@@ -1,19 +1,18 @@
-"""Dense rows in a given order, without a copy: they are copied when they are standardised."""
+"""Rows in a given order, without a copy: they are copied when they are standardised."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.rows.sparse import Rows, SparseRows, take_rows
+from polyak.rows.sparse import Rows, SparseRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakenRows:
-    """Rows of an array at the indices ``order``.
+    """Rows at the indices ``order``.
 
     Examples
     --------
@@ -22,7 +21,7 @@ class TakenRows:
     ((3, 5), 2)
     """
 
-    rows: NDArray[Any]
+    rows: Rows
     order: NDArray[np.int64]
 
     @property
@@ -41,10 +40,8 @@ SomeRows = Rows | TakenRows
 """Rows, or rows in a given order."""
 
 
-def taken(rows: Rows, order: NDArray[np.int64]) -> SomeRows:
-    """Return rows in this order, without a copy if they are an array."""
-    if isinstance(rows, SparseRows):
-        return take_rows(rows, order)
+def taken(rows: Rows, order: NDArray[np.int64]) -> TakenRows:
+    """Return rows in this order, without a copy."""
     return TakenRows(rows, np.ascontiguousarray(order, dtype=np.int64))
 
 
@@ -56,7 +53,6 @@ def bits_of(rows: SomeRows) -> int:
     >>> bits_of(np.eye(2, dtype=np.float32))
     32
     """
-    if isinstance(rows, SparseRows):
-        return 8 * rows.values.dtype.itemsize
-    values = rows.rows if isinstance(rows, TakenRows) else rows
+    plain = rows.rows if isinstance(rows, TakenRows) else rows
+    values = plain.values if isinstance(plain, SparseRows) else plain
     return 8 * values.dtype.itemsize

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import random_order
+from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.evaluation import Evaluation
@@ -92,14 +93,14 @@ def learn_in_memory(
         if new and passes == 1:
             learner.compare(*data)
         return learner, passes
+    learner.at_hand = new and passes == 1 and learner.recipe.for_inference
     for number in range(passes):
-        order = present
-        if shuffle:  # of the rows that are there: the others must leave no trace
-            order = _shuffled(rng, data.rows, present)
-        learn(learner, order, number)
+        # Of the rows that are there: the others must leave no trace.
+        learn(learner, _shuffled(rng, data.rows, present) if shuffle else present, number)
         if number == 0:
             finish(learner)
-    if new and passes == 1 and learner.recipe.for_inference:
+    if learner.at_hand:
+        release_memory()
         learner.compare(*data)
     return learner, passes
 
@@ -214,7 +215,7 @@ def _passes_by_folds(new: Learner, data: Data, order: Order) -> int:
 
 def _loss(learner: Learner, data: Data, held: Order) -> float:
     """Return the loss of rows that were held back."""
-    evaluation = Evaluation(learner.model())
+    evaluation = Evaluation(learner.model(report=False))
     weights = None if data.weights is None else data.weights[held]
     evaluation.add(take_rows(as_rows(data.rows), held), data.targets[held], weights)
     return evaluation.report()["loss"]

@@ -77,7 +77,9 @@ class Job:
         if self.passes > 1 and self.recipe.intervals:
             raise ValueError("intervals are for rows that are read once, in one pass")
         if self.passes > 1 and (pipe := read_once_only(self.source)) is not None:
-            raise ValueError(f"{pipe} can be read once only; passes needs files")
+            raise ValueError(
+                f"{pipe} can be read once only; passes needs one that can be read again"
+            )
 
     def options(self) -> dict[str, Any]:
         """Return all settings that change what is learned from the same data."""

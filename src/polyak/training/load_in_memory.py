@@ -7,7 +7,7 @@ The order of their rows, by time, place or class, then does not matter: see
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from polyak.data.find import names_files, read_once_only
 from polyak.data.open import open_stream
 from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
+from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.checking import Check
@@ -25,10 +26,10 @@ from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
-from polyak.rows.batch import Batch, join_batches
+from polyak.rows.batch import Batch, join_weights
 from polyak.rows.label_sets import are_sets, labels_in
 from polyak.rows.label_text import label_text
-from polyak.rows.sparse import SparseRows, as_rows, take_rows
+from polyak.rows.sparse import Rows, SparseRows, as_rows, features_of, join_rows, take_rows
 from polyak.training.bad_rows import name_row, naming_far_features
 from polyak.training.finishing import DataInfo, finished
 from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
@@ -73,7 +74,7 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     if schema is None:
         return _read(job, stream)
     schema.classes_for(get_loss(job.recipe.loss))  # is there a target, and can it be learned?
-    from polyak.training.plain_numbers import PlainNumbers  # most sources are no tables
+    from polyak.training.plain_numbers import PlainNumbers, matrix_of  # most sources are no tables
 
     by_feature = job.recipe.intervals or job.recipe.needs_columns  # as the schema numbers them
     plain = None if by_feature else PlainNumbers.of(schema)
@@ -82,8 +83,8 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     loaded = _read(job, stream)
     if loaded is None or plain is None:
         return loaded
-    matrix = plain.matrix(loaded.data.rows)
-    if matrix is None:  # a value is missing
+    matrix = matrix_of(loaded.data.rows)
+    if np.isnan(matrix).any():
         stream = _open(job)
         stream.read_as(schema, np.float64)
         return _read(job, stream)
@@ -97,21 +98,30 @@ def _open(job: Job) -> Stream:
 
 
 def _read(job: Job, stream: Stream) -> LoadedRows | None:
-    batches: list[Batch] = []
-    memory_left = job.memory
-    with stream:
+    targets: list[NDArray[Any]] = []
+    weights: list[NDArray[Any] | None] = []
+    memory_left, counts = job.memory, not get_loss(job.recipe.loss).classifies
+
+    def parts() -> Iterator[Rows]:
+        nonlocal memory_left
         for batch in stream:
             if batch.targets is None:
                 raise DataError("the source has no targets to learn")
-            batches.append(Batch(batch.rows, batch.targets, batch.weights))
             memory_left -= _bytes(batch)
             if memory_left < 0:
-                return None
+                return
+            numbers = counts and batch.targets.dtype.kind in "iu"  # learned as floats, held once
+            targets.append(batch.targets.astype(np.float64) if numbers else batch.targets)
+            weights.append(batch.weights)
+            yield batch.rows
+
+    with stream:
+        rows = join_rows(parts())
+        if memory_left < 0:
+            return None
         known = _known(job, stream)
-    whole = join_batches(batches)
-    assert whole is not None
-    assert whole.targets is not None
-    data = Data(whole.rows, whole.targets, whole.weights)
+    release_memory()
+    data = Data(rows, np.concatenate(targets), join_weights(weights, list(map(len, targets))))
     return LoadedRows(data, stream, known)
 
 
@@ -141,7 +151,11 @@ def learn_loaded(
     data, stream = loaded.data, loaded.stream
     rng = np.random.RandomState(job.recipe.seed)
     recipe = replace(job.recipe, seed=int(rng.randint(np.iinfo(np.int32).max)))
-    learner = Learner(recipe, n_features=None if loaded.plain else job.reading.n_features)
+    learner = Learner(
+        recipe,
+        n_features=None if loaded.plain else job.reading.n_features,
+        features=features_of(as_rows(data.rows)),
+    )
     learner.classes = _classes(job, loaded, learner)
     if stream.schema is not None and recipe.needs_columns:
         names = loaded.known.features.names
@@ -176,6 +190,7 @@ def learn_loaded(
     except RowError as error:
         raise DataError(_named(job, error, stream)) from error
     progress.learner, progress.rows = learner, rows
+    progress.seconds = time.monotonic() - began
     model = finished(learner, replace(loaded.known, passes=made))
     return Outcome(_completed(model, job, loaded, check), progress)
 
@@ -260,7 +275,7 @@ class ProgressiveCheck:
         return None if self._check is None else self._check.report()
 
     def _compare(self, learner: Learner, part: Order) -> None:
-        model = learner.model()
+        model = learner.model(report=False)
         if self._check is None:
             self._check = Check(model)
         self._check.use(model)

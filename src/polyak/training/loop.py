@@ -16,7 +16,7 @@ from polyak.data.find import names_files, read_once_only
 from polyak.data.open import open_stream
 from polyak.data.position import BadLine
 from polyak.data.stream import Stream
-from polyak.errors import DataError, RowError
+from polyak.errors import DataError, RowError, SourceError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.model.columns import SourceColumns
@@ -73,6 +73,9 @@ def train(job: Job, watch: Callable[[Progress], None] = lambda progress: None) -
             except KeyboardInterrupt:
                 run.save()
                 return Outcome(run.model(), run.progress, interrupted=True)
+            except SourceError:
+                run.save()
+                raise
             return Outcome(run.model(), run.progress)
 
 
@@ -305,10 +308,10 @@ def _advice(job: Job, stream: Stream) -> str:
     """Return advice for rows whose order matters, if it should not."""
     buffer = "shuffle_buffer=100000 or as large as memory allows"
     if stream.advice:
-        return f"unless that is the point, {stream.advice}, or read them with {buffer}"
+        return f"{stream.advice}, or read them with {buffer}"
     if names_files(job.source) and read_once_only(job.source) is None:
-        return f"unless that is the point, learn them with order='auto', or read them with {buffer}"
-    return f"unless that is the point, read them with {buffer}"
+        return f"learn them with order='auto', or read them with {buffer}"
+    return f"read them with {buffer}"
 
 
 def _share(stream: Stream, passes_done: int, passes: int) -> float | None:

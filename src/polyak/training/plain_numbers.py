@@ -35,24 +35,6 @@ class PlainNumbers:
         columns = tuple(replace(column, offset=0.0, scale=1.0) for column in schema.columns)
         return cls(replace(schema, columns=columns))
 
-    def matrix(self, rows: SparseRows) -> NDArray[np.float64] | None:
-        """Return the table as a matrix; None if a value is missing.
-
-        Examples
-        --------
-        >>> from polyak.model.schema import Column
-        >>> plain = PlainNumbers(Schema((Column("a", "number", "number"),)))
-        >>> plain.matrix(SparseRows(np.array([0, 1, 1]), np.array([0]), np.array([5.0]), 2)).ravel()
-        array([5., 0.])
-        """
-        features, values = rows.entries()
-        if (features % 2).any():
-            return None
-        columns = len(self.schema.columns)
-        found = np.zeros((len(rows), columns))
-        found[rows.entry_rows(), features // 2] = values
-        return found
-
     def model(self, model: LinearModel, means: NDArray[np.float64]) -> LinearModel:
         """Make a model of matrices one of tables."""
 
@@ -68,3 +50,18 @@ class PlainNumbers:
             report = replace(report, spreads={2 * j: s for j, s in report.spreads.items()})
         features = FeatureMap.table(self.schema)
         return replace(model, weights=weights, features=features, report=report)
+
+
+def matrix_of(rows: SparseRows) -> NDArray[Any]:
+    """Return the rows of a table of plain numbers as a matrix, with NaN for missing values.
+
+    Examples
+    --------
+    >>> rows = SparseRows(np.array([0, 1, 2]), np.array([0, 1]), np.array([5.0, 1.0]), 2)
+    >>> matrix_of(rows).ravel()
+    array([ 5., nan])
+    """
+    features, values = rows.entries()
+    found = np.zeros((len(rows), rows.n_features // 2), values.dtype)
+    found[rows.entry_rows(), features // 2] = np.where(features % 2, np.nan, values)
+    return found

@@ -204,4 +204,4 @@ def test_what_can_be_read_once_only_is_refused_before_a_second_pass_waits_for_it
     (tmp_path / "first.svm").write_text(rows_of_text(10))
     sources = [tmp_path / name for name in named]
     said = fails("train", *sources, "-m", tmp_path / "m", "--passes", 2, code=2)
-    assert f"{tmp_path / 'rows.svm'} can be read once only; passes needs files" in said
+    assert f"{tmp_path / 'rows.svm'} can be read once only; passes needs one" in said

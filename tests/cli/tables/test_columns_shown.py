@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from commands import polyak
 
 from polyak.model.linear import LinearModel
@@ -74,12 +75,19 @@ def test_many_and_long_columns_are_cut_to_the_screen(tmp_path: Path) -> None:
     assert lines[-1] == "  … and 11 more columns"
 
 
-def test_the_index_that_pandas_writes_is_left_out(tmp_path: Path) -> None:
-    lines = train(table(), tmp_path, index=True)
+@pytest.mark.parametrize("most", [1, 3])
+def test_an_index_that_pandas_writes_is_left_out(most: int, tmp_path: Path) -> None:
+    """Of a whole table, or of some rows of a larger one; not numbers that fall."""
+    frame = table()
+    frame.index = np.cumsum(np.random.default_rng(2).integers(1, most + 1, ROWS))
+    lines = train(frame, tmp_path, index=True)
     assert any("the column without a name of" in line for line in lines)
     assert any("numbers the rows; it is left out" in line for line in lines)
     assert any(line.split()[:4] == ["(no", "name)", "left", "out"] for line in lines)
     assert features(tmp_path) == ["size", "garden", "city", "day"]
+    frame.index = frame.index[::-1]
+    train(frame, tmp_path, index=True)
+    assert "" in features(tmp_path)
 
 
 def test_a_column_with_a_name_that_counts_the_rows_is_only_warned_of(tmp_path: Path) -> None:
@@ -112,17 +120,6 @@ def test_a_column_that_tells_the_target_is_warned_of(tmp_path: Path) -> None:
     frame["price"] = np.where(frame["price"] > 30, "a lot", "little")
     lines = train(frame, tmp_path)
     assert [line for line in lines if told in line and "the column paid" in line]
-
-
-def test_the_index_of_some_rows_of_a_larger_table_is_left_out(tmp_path: Path) -> None:
-    frame = table()
-    frame.index = np.cumsum(np.random.default_rng(2).integers(1, 4, ROWS))
-    lines = train(frame, tmp_path, index=True)
-    assert any("numbers the rows; it is left out" in line for line in lines)
-    assert "" not in features(tmp_path)
-    frame.index = frame.index[::-1]
-    lines = train(frame, tmp_path, index=True)
-    assert "" in features(tmp_path)
 
 
 def test_times_are_shown_from_the_first_to_the_last(tmp_path: Path) -> None:

@@ -73,14 +73,6 @@ def test_as_they_stand_with_any_blocks_and_threads(tmp_path: Path) -> None:
     assert "city" in columns(tmp_path / "m0")
 
 
-def test_values_of_different_kinds_are_words(tmp_path: Path) -> None:
-    some = rows()
-    some[2000]["odd"], some[2001]["odd"] = 1, "one"
-    path = written(tmp_path / "t.jsonl", some)
-    polyak("train", path, "-m", tmp_path / "m", *HOW)
-    assert columns(tmp_path / "m")["odd"] == "category"
-
-
 def test_what_is_dropped_stays_out(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", rows())
     polyak("train", path, "-m", tmp_path / "m", *HOW, "--drop", "b,e,at")

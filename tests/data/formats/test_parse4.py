@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyak import _core
-from polyak.data.text import svmlight_text
+from polyak._core import SvmlightText
 
 BUILDS = _core.kernel_builds
 
@@ -23,7 +23,7 @@ def best_build_again() -> Iterator[None]:
 
 def parsed(text: bytes, build: str, float64: bool) -> tuple[object, ...]:
     _core.use_kernels(build)
-    block = svmlight_text((), 1, 0, float64=float64, skip_bad_lines=True).parse(text)
+    block = SvmlightText(float64=float64, skip_bad_lines=True).parse(text)
     arrays = (block.targets, block.indptr, block.indices, block.values)
     counts = (block.lines, block.bad_lines, block.first_bad, block.largest_index, block.base)
     return (*[(array.dtype, array.tobytes()) for array in arrays], *counts)
@@ -74,5 +74,5 @@ def test_numbers_are_pythons(build: str, float64: bool) -> None:
         expected += [float(word) for word in words]
     _core.use_kernels(build)
     text = "\n".join(lines).encode()
-    values = svmlight_text((), 1, 0, float64=float64, base=1).parse(text).values
+    values = SvmlightText(float64=float64, base=1).parse(text).values
     assert np.array_equal(values, np.array(expected).astype(values.dtype))

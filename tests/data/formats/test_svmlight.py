@@ -64,22 +64,12 @@ class TestWhatALineMayBe:
         with pytest.raises(ValueError, match="dtype must be float32 or float64"):
             open_stream(io.BytesIO(b"1"), dtype=np.int32)
 
-    def test_rows_without_features(self) -> None:
-        batch = parse("1\n-1 # none\n3.5\n")
-        assert batch.targets.tolist() == [1, -1, 3.5]
-        assert batch.rows.indptr.tolist() == [0, 0, 0, 0]
-
     def test_the_largest_id(self) -> None:
         rows = parse(f"1 0:1 {2**31 - 1}:2").rows
         assert rows.indices.tolist() == [0, 2**31 - 1]
         assert rows.n_features == 2**31
         with pytest.raises(DataError, match=r"id must be a whole number below 2\^31"):
             parse(f"1 1:1\n1 {2**31}:2\n")
-
-    def test_out_of_order_is_put_in_order(self) -> None:
-        rows = parse("1 9:9 3:3 5:5\n1 1:1\n").rows
-        assert rows.indices.tolist() == [2, 4, 8, 0]
-        assert rows.values.tolist() == [3, 5, 9, 1]
 
 
 class TestWhereIdsBegin:
@@ -182,12 +172,6 @@ class TestWhatIsRefused:
             "the label is not a number",
         )
 
-    def test_nothing_of_a_skipped_line_stays(self) -> None:
-        batch = parse("1 1:1\n1 5:5 6:x\n-1 2:2", skip_bad_lines=True)
-        assert batch.targets.tolist() == [1, -1]
-        assert batch.rows.indices.tolist() == [0, 1]
-        assert batch.rows.n_features == 2
-
 
 def halfway(bits: int) -> str:
     """The number between a double and the next, in full."""
@@ -260,27 +244,6 @@ class TestNumbersArePythons:
         else:
             with pytest.raises(DataError, match="too large"):
                 parse(f"1 1:{text}")
-
-    def test_short_numbers_all_of_them(self) -> None:
-        texts = [f"{i / 10**d:.{d}f}" for d in range(5) for i in range(0, 20_000, 7)]
-        texts += [f"-{text}" for text in texts]
-        lines = "".join(f"1 1:{text}\n" for text in texts)
-        expected = np.array([float(text) for text in texts])
-        assert np.array_equal(parse(lines, dtype=np.float64).rows.values, expected)
-        assert np.array_equal(parse(lines).rows.values, expected.astype(np.float32))
-
-    @pytest.mark.parametrize("length", [*range(1, 90)])
-    def test_wherever_the_text_ends(self, length: int) -> None:
-        # Numbers are read ahead: what lies behind the text must not count.
-        text = ("1 " + " ".join(f"{i}:0.{i}" for i in range(1, 40)))[: length + 2]
-        text = text[: text.rfind(" ")] if ":" not in text.rsplit(" ", 1)[1] else text
-        if text.endswith((":", ".")):
-            text += "5"
-        full = np.frombuffer(text.encode() + b"99999999:9.9", np.uint8)
-        batch = parse(full[: len(text)].tobytes(), dtype=np.float64)
-        pairs = [pair.split(":") for pair in text.split()[1:]]
-        assert batch.rows.indices.tolist() == [int(i) - 1 for i, _ in pairs]
-        assert batch.rows.values.tolist() == [float(v) for _, v in pairs]
 
 
 class TestAgainstScikitLearn:

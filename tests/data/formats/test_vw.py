@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from reading import read_all
 from vw_in_python import parse_text
 
-from polyak._core import hash_name
+from polyak._core import VwText, hash_name
 from polyak.data.formats.vw import slot_of
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
-from polyak.data.text import vw_text
 from polyak.errors import DataError
 
 
@@ -62,21 +61,6 @@ class TestWhatALineMayBe:
         assert features(line) == names(a=0.5, b=1.0)
         assert batch.rows.n_features == 2**18
 
-    def test_a_namespace_and_its_scale(self) -> None:
-        assert features("1 |n:2 a:3 b |m a:-1.5") == {
-            slot_of("a", "n"): 6.0,
-            slot_of("b", "n"): 2.0,
-            slot_of("a", "m"): -1.5,
-        }
-
-    def test_features_without_a_name_are_called_by_their_place(self) -> None:
-        assert features("1 |n :3 x :4 | :5") == {
-            slot_of("0", "n"): 3.0,
-            slot_of("x", "n"): 1.0,
-            slot_of("1", "n"): 4.0,
-            slot_of("0"): 5.0,
-        }
-
     def test_long_names_and_strange_ones(self) -> None:
         long = "n" * 1000
         assert features(f"1 |{long} {long}:2 a") == {
@@ -93,15 +77,6 @@ class TestWhatALineMayBe:
         assert batch.rows.indices.dtype == np.int32
         assert batch.rows.values.dtype == np.float32
         assert parse("1 | a", dtype=np.float64).rows.values.dtype == np.float64
-
-    def test_rows_without_features(self) -> None:
-        assert parse("1 |\n-1 |n\n2 ||").rows.indptr.tolist() == [0, 0, 0, 0]
-
-    def test_features_that_share_a_slot_are_added_up(self) -> None:
-        assert features("1 | " + " ".join(f"w{i}:1" for i in range(100)), bits=1) == {
-            0: 49.0,
-            1: 51.0,
-        }
 
     @pytest.mark.parametrize("n", [1, 2, 11, 13, 100, 255, 256, 4095, 4097, 9000])
     def test_slots_ascend_whatever_the_length(self, n: int) -> None:
@@ -159,11 +134,6 @@ class TestNames:
 
 
 class TestLabelsAndWeights:
-    def test_the_importance_is_the_weight(self) -> None:
-        batch = parse("1 | a\n-1 2.5 | b\n1 0 | c\n3 | d")
-        assert batch.targets.tolist() == [1, -1, 1, 3]
-        assert batch.weights.tolist() == [1, 2.5, 0, 1]
-
     def test_rows_without_a_label_are_for_predicting_only(self) -> None:
         text = "| a\n1 | b\n'tag | c\n1| d\n"
         batch = parse(text, targets=False)
@@ -216,21 +186,6 @@ class TestWhatIsRefused:
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
 
-    def test_skipped_and_counted(self) -> None:
-        lines = [b"1 | a" if i % 3 else b"bad%d" % i for i in range(100)]
-        with open_stream(
-            io.BytesIO(b"\n".join(lines)), format="vw", skip_bad_lines=True, block_bytes=64
-        ) as stream:
-            rows = sum(map(len, stream))
-        assert (rows, stream.rows_read, stream.bad_lines) == (66, 66, 34)
-        assert [bad.line for bad in stream.first_bad_lines] == [3 * i + 1 for i in range(10)]
-
-    def test_nothing_of_a_skipped_line_stays(self) -> None:
-        batch = parse("1 | a\n1 2 | b c:x\n-1 | d", skip_bad_lines=True)
-        assert batch.targets.tolist() == [1, -1]
-        assert batch.weights is None
-        assert batch.rows.indices.tolist() == [slot_of("a"), slot_of("d")]
-
     def test_a_number_of_features(self) -> None:
         assert parse("1 | a", n_features=2**18).rows.n_features == 2**18
         with pytest.raises(DataError, match=r"hashed into 2\^18 slots: the number of bits"):
@@ -267,13 +222,14 @@ class TestAgainstPython:
     @settings(max_examples=500, deadline=None)
     @given(texts, st.sampled_from([1, 4, 18, 30]), st.booleans())
     @example(b"1 1 0 |a:-1 b:1 b:1 |a b:2", 18, False)
+    @example(b"1 2.5 |n:2 a:3 :3 x :4 |m a:-1.5 | :5\n-1 0 |", 1, True)
     @example(b"0 | a:-0", 18, True)
     @example(b"1 |n " + b"x" * 33 + b":2 y", 18, True)
     def test_any_text(self, text: bytes, bits: int, float64: bool) -> None:
         rows, bad = parse_text(text, bits, np.float64 if float64 else np.float32)
         for need_labels in (False, True):
             how: Any = {"float64": float64, "need_labels": need_labels}
-            block = vw_text((), 1, 0, bits=bits, skip_bad_lines=True, **how).parse(text)
+            block = VwText(bits=bits, skip_bad_lines=True, **how).parse(text)
             targets, weights, indptr = block.targets, block.weights, block.indptr
             wanted = [row for row in rows if row.label is not None or not need_labels]
             assert (block.bad_lines, block.unlabelled) == (bad, len(rows) - len(wanted))

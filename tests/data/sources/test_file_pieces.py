@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from reading import assert_same, read_all
 
+from polyak._core import SvmlightText
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
-from polyak.data.text import svmlight_text
 from polyak.errors import DataError
 
 PIECE = 1 << 18
@@ -113,7 +113,8 @@ def test_a_block_cut_while_its_pieces_are_read_is_all_there_or_an_error(tmp_path
     for _ in range(20):
         path.write_bytes(LINE * rows)
         size = path.stat().st_size
-        text = svmlight_text((str(path),), 1 << 30, 1, base=1).read(0, 0)
+        how = {"block_bytes": 1 << 30, "longest_line": 1 << 30, "threads": 1, "head_start": 1}
+        text = SvmlightText([str(path)], base=1, **how)
         while times_open(path) < 2:
             pass
         os.truncate(path, len(LINE) * 10)

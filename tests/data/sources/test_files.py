@@ -40,16 +40,12 @@ def suffix(request: pytest.FixtureRequest) -> str:
 class TestCompressed:
     def test_the_same_batches(self, suffix: str, text: bytes, write: Write) -> None:
         plain = read_all(io.BytesIO(text), block_bytes=9999)
-        path = write(COMPRESS[suffix](text), f"rows.svm{suffix}")
+        pack, cut = COMPRESS[suffix], len(text) // 3
+        parts = pack(text[:cut]) + pack(text[cut:])  # one after the other
+        path = write(parts, f"rows.svm{suffix}")
         assert_same(plain, read_all(path, block_bytes=9999))
         # The first bytes tell, whatever the name.
-        assert_same(plain, read_all(write(COMPRESS[suffix](text), "rows"), block_bytes=9999))
-
-    def test_parts_one_after_the_other(self, suffix: str, text: bytes, write: Write) -> None:
-        cut = len(text) // 3
-        parts = COMPRESS[suffix](text[:cut]) + COMPRESS[suffix](text[cut:])
-        path = write(parts, f"rows.svm{suffix}")
-        assert_same(read_all(io.BytesIO(text)), read_all(path))
+        assert_same(plain, read_all(write(pack(text), "rows"), block_bytes=9999))
 
     @pytest.mark.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
     def test_cut_short(self, kind: str, text: bytes, write: Write) -> None:
@@ -173,25 +169,6 @@ class TestGoingOn:
             rest, after = read_with_positions(files, start=position, **options)
             assert_same(batches[i:], rest)
             assert after == positions[i:]
-
-    def test_counts_go_on_too(self, write: Write) -> None:
-        path = write("1 0:1 9:1\n" + "1 1:1\nbad\n" * 40)
-        options = {"block_bytes": 30, "skip_bad_lines": True}
-        batches, positions = read_with_positions(path, **options)
-        for i, position in enumerate(positions):
-            with open_stream(path, start=position, **options) as stream:
-                assert_same(batches[i:], list(stream))
-            assert stream.bad_lines == 40
-            assert [bad.line for bad in stream.first_bad_lines] == list(range(3, 23, 2))
-            assert stream.rows_read == 41
-
-    def test_errors_name_the_same_line(self, write: Write) -> None:
-        path = write("1 1:1\n" * 100 + "bad\n")
-        with open_stream(path, block_bytes=60) as stream:
-            next(stream)
-            next(stream)
-        with pytest.raises(DataError, match="line 101"):
-            read_all(path, block_bytes=60, start=stream.position)
 
     def test_not_a_position_of_this(self, write: Write) -> None:
         path = write("1 1:1")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyak.data.open import open_stream
-from polyak.data.sources.spans import Span
+from polyak.data.sources.files import Span
 from polyak.data.stream import NoRowsError
 from polyak.errors import DataError
 

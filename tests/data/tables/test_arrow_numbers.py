@@ -7,14 +7,13 @@ import pyarrow as pa
 import pytest
 
 from polyak._core import column_numbers
-from polyak.data.tables.arrow_types import single_column
 
 SECONDS_A_DAY = 86_400
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
 def copied(array: pa.Array) -> list[float]:
-    return column_numbers(*single_column(array))[0].tolist()
+    return column_numbers(*array.__arrow_c_array__()).tolist()
 
 
 @pytest.mark.parametrize(

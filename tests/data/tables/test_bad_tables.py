@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.data.made_tables import features
 
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
@@ -144,14 +145,15 @@ def test_a_time_that_is_none(rows: int, tmp_path: Path) -> None:
     assert any(told) == (rows > 1500)
 
 
-def test_words_that_are_not_utf8_beside_times_are_skipped(tmp_path: Path) -> None:
-    rows = [f"2024-01-{i % 28 + 1:02},w{i % 3},{i % 5}" for i in range(50)]
-    path = tmp_path / "t.csv"
-    path.write_bytes(
-        "\n".join(["day,c,y", *rows[:20], "2024-01-01,\xff,1", *rows[20:], ""]).encode("latin-1")
-    )
-    stream = read(path, skip_bad_lines=True)
-    assert (stream.rows_read, stream.bad_lines) == (50, 1)
+def test_a_word_that_begins_as_a_number_is_missing() -> None:
+    table = pa.table({"a": ["1", "9E", "3"], "y": [1.0, 2.0, 4.0]})
+    with (
+        pytest.warns(UserWarning, match="row 2: '9E' in column a"),
+        open_stream(table, columns=Columns(target="y", numeric=("a",))) as stream,
+    ):
+        (batch,) = stream
+    assert stream.schema is not None
+    assert "a is missing" in features(batch.rows, 1, stream.schema)
 
 
 def test_a_parquet_file_cut_short(tmp_path: Path) -> None:

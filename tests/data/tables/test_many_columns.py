@@ -20,7 +20,7 @@ from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.text.csv import CsvFormat
-from polyak.data.tables.text.lines import Lines
+from polyak.data.tables.text.lines import Heading, Lines
 from polyak.model.schema import Schema
 
 FEW, MANY = 300, 1200
@@ -116,7 +116,8 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
         cells[random.integers(40), column] = cell
     text = end.join(",".join(row) for row in cells.tolist())
     for tail in ("", end):
-        lines = Lines(memoryview((text + tail).encode()), "a.csv", names, {}, 2)
+        whole = memoryview((text + tail).encode())
+        lines = Lines(whole, "a.csv", Heading(names, ","), {}, 2)
         types = dict.fromkeys(names, "number")
         found = CsvFormat("csv").parse(lines, types, []).table
         read = arrow_csv.ReadOptions(column_names=names)
@@ -127,18 +128,6 @@ def test_numbers_are_those_that_pyarrow_reads(end: str) -> None:
             ours, theirs = found.column(name), wanted.column(name)
             assert ours.null_count == theirs.null_count, name
             assert ours.to_pylist() == theirs.to_pylist(), name
-
-
-def test_rows_left_out_are_left_out_of_every_column(tmp_path: Path) -> None:
-    path = tmp_path / "bad.csv"
-    good = [f"{i}.5,{i},{'up' if i % 2 else 'down'}" for i in range(1500)]
-    bad = {1100: "1,1,up,2", 1200: "1,2", 1300: "1,2,\xff"}
-    lines = [bad.get(number, line) for number, line in enumerate(good)]
-    path.write_bytes(("\n".join(["a,b,y", *lines]) + "\n").encode("latin-1"))
-    with open_stream(path, target="y", skip_bad_lines=True) as stream:
-        rows = sum(len(batch) for batch in stream)
-    assert rows == 1497
-    assert [line.line for line in stream.first_bad_lines] == [1102, 1202, 1302]
 
 
 def test_a_value_too_large_leaves_the_other_rows_as_they_are() -> None:

@@ -16,8 +16,6 @@ from tests.data.made_tables import features, flights, read_all, write
 from polyak._core import hash_name
 from polyak.data.open import open_stream
 from polyak.data.options import Columns
-from polyak.learn.learner import Learner
-from polyak.learn.recipes import Recipe
 from polyak.model.schema import Schema
 from polyak.storage.container import plain
 from polyak.storage.records import read
@@ -180,16 +178,6 @@ def test_dictionaries_are_words() -> None:
     table = flights(500)
     coded = table.set_column(2, "carrier", table.column("carrier").dictionary_encode())
     same(read_all(table, target="delay")[0], read_all(coded, target="delay")[0])
-
-
-def test_it_learns_in_one_pass_what_the_columns_say() -> None:
-    learner = Learner(Recipe(loss="squared_error", recipe="paper"))
-    y = []
-    with open_stream(flights(20_000), target="delay") as stream:
-        for batch in stream:
-            learner.learn(batch.rows, batch.targets)
-            y.append(batch.targets)
-    assert learner.report().recent.loss < 0.3 * np.concatenate(y).var() / 2
 
 
 def test_words_name_classes_and_one_of_them_is_positive() -> None:

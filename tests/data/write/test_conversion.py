@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyak._core import Rows, print_svmlight
-from polyak.data import text as text_reading
+from polyak._core import Rows, SvmlightText, print_svmlight
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.write.convert import convert, open_source
@@ -258,7 +257,7 @@ class TestNumbersInText:
                 Rows(ends, np.arange(len(numbers), dtype=np.int32), numbers), np.array(doubles[:1])
             )
             wide = numbers.dtype == np.float64
-            block = text_reading.svmlight_text((), 1, 0, float64=wide, base=1).parse(text)
+            block = SvmlightText(float64=wide, base=1).parse(text)
             assert struct.pack("d", block.targets[0]) == struct.pack("d", doubles[0])
             assert block.values.tobytes() == numbers.tobytes()
             assert block.indices.tolist() == list(range(len(numbers)))

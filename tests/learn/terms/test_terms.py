@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -168,8 +167,15 @@ def test_classes_have_curves() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"curves": ["size"]}, {"curves": ["city"]}])
-def test_a_column_that_has_no_curve_is_named(wrong: dict[str, object]) -> None:
+def test_a_column_that_has_no_curve_is_named(wrong: dict[str, list[str]]) -> None:
     X, y = frame(500)
-    with pytest.raises(ValueError, match="size|city"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with pytest.raises(ValueError, match=wrong["curves"][0]):
         ASGDRegressor(**wrong).fit(X, y)
+
+
+def test_basis_functions_are_named_after_their_column() -> None:
+    X, y = frame()
+    model = ASGDRegressor(curves=["age"], random_state=0).fit(X, y)
+    names = model.get_feature_names_out()
+    assert not any(name.startswith("slot") for name in names[model.to_model().terms.begin :])
+    assert "age 0" in names

@@ -84,18 +84,27 @@ class Measured:
         with open_for(self._model, source, options) as stream:
             if getattr(options, "keep", None) and stream.schema is None:
                 raise ValueError(f"{stream.format} rows have no columns: --by needs a table")
+            unknown: str | None = None
             for batch in stream:
                 if batch.targets is None:
                     raise DataError("the source has no targets to compare with")
+                before = stream.rows_read - len(batch)
                 try:
                     self._add(batch)
                 except RowError as error:
-                    before = stream.rows_read - len(batch)
                     raise DataError(name_row(error, batch, before)) from error
+                unknown = unknown or self._unknown(batch, before)
             for line in stream.first_bad_lines:
                 say(f"skipped {line}")
             skipped = {"bad_lines": stream.bad_lines} if stream.bad_lines else {}
-        return self.check.figures() | skipped
+        figures = self.check.figures()
+        if unknown is not None:
+            say(
+                f"warning: {figures['rows_of_unknown_classes']:,} rows have a class that the model "
+                f"does not know ({unknown}): they count as errors, the other figures are of the "
+                "rows without them"
+            )
+        return figures | skipped
 
     def tables(self) -> dict[str, Any]:
         """Return the figures that are tables: confusion, calibration, groups."""
@@ -111,6 +120,21 @@ class Measured:
         self.check.add(scores, batch.targets, batch.weights)
         if batch.kept is not None:
             self._add_groups(scores, batch)
+
+    def _unknown(self, batch: Batch, before: int) -> str | None:
+        """Return the place of the first row of a class that the model does not know."""
+        from polyak.errors import RowError
+        from polyak.model.metrics.class_metrics import known_classes
+        from polyak.rows.label_text import label_text
+        from polyak.training.bad_rows import name_row
+
+        assert batch.targets is not None
+        known = known_classes(self._model, batch.targets)
+        if known.all():
+            return None
+        row = int(known.argmin())
+        what = f" has the label {label_text(batch.targets[row])}"
+        return name_row(RowError(row, what), batch, before)
 
     def _add_groups(self, scores: Any, batch: Batch) -> None:
         import numpy as np

@@ -55,6 +55,13 @@ def curve_columns(text: str) -> str | tuple[str, ...]:
     return text if text == "all" else tuple(text.split(","))
 
 
+def pairs_of_columns(text: str) -> str | int | tuple[tuple[str, ...], ...]:
+    """Return a number of pairs, or the columns of each, or "auto"."""
+    if text == "auto" or text.isdecimal():
+        return int(text) if text.isdecimal() else text
+    return tuple(tuple(pair.split(":")) for pair in text.split(","))
+
+
 def parser() -> Parser:
     """Return the parser of the arguments."""
     parser = Parser("train", "Learn a linear model from files, tables or streams.", epilog=EXAMPLE)
@@ -83,8 +90,7 @@ def _add_learning(parser: Parser) -> None:
         "--recipe",
         choices=("auto", "sgd", "paper", "paper-strict"),
         metavar="NAME",
-        help="auto (tries several methods), sgd (averaged SGD only), paper (the paper's, with "
-        "safeguards), or paper-strict (as printed)",
+        help="auto (tries several methods), sgd (averaged SGD only), paper or paper-strict",
     )
     how.add_argument(
         "--intervals",
@@ -97,14 +103,15 @@ def _add_learning(parser: Parser) -> None:
         const="all",
         type=curve_columns,
         metavar="COLUMNS",
-        help="let columns of numbers, all or those named, have curves",
+        help="curved effects of numbers, all or those named",
     )
     how.add_argument(
         "--pairs",
         nargs="?",
         const="auto",
-        metavar="N",
-        help="look for pairs of columns that interact",
+        type=pairs_of_columns,
+        metavar="N|A:B,...",
+        help="pairs of columns that interact, found or named",
     )
     how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,8 @@ PIECE_BYTES = 1 << 17
 ROWS_TO_TELL = 1000
 """First rows of an array that show whether values are missing; schemas look at the same."""
 
-
-class ArrayFile(Protocol):
-    """The file that the arrays are mapped from."""
-
-    def visit(self, spans: Iterable[tuple[int, int]], rows: int) -> Iterator[tuple[int, int]]:
-        """Yield spans of ``rows`` rows to be read, and raise DataError if the file is damaged."""
+Spans = Iterable[tuple[int, int]]
+"""First rows and ends of parts of arrays."""
 
 
 class ArrayReader:
@@ -44,8 +40,9 @@ class ArrayReader:
     format, name : str
     bytes_total : int, optional
         The size on the disk.
-    file : ArrayFile, optional
-        The file that the arrays are mapped from.
+    visit : function
+        Yields spans, given those to be read and the number of all rows, and raises DataError if
+        the file that the arrays are mapped from is damaged.
     origin : dict, optional
         What `polyak.data.feature_origin` says of the source that the arrays were made of.
     """
@@ -60,7 +57,7 @@ class ArrayReader:
         format: str = "arrays",
         name: str = "the array",
         bytes_total: int | None = None,
-        file: ArrayFile | None = None,
+        visit: Callable[[Spans, int], Iterator[tuple[int, int]]] = lambda spans, rows: iter(spans),
         origin: dict[str, int] | None = None,
     ) -> None:
         self.format = format
@@ -77,7 +74,7 @@ class ArrayReader:
         self._weights = self._one_each(weights, "weights")
         self._batch_rows = options.batch_rows
         self._dtype = options.dtype
-        self._file = file
+        self._visit = visit
         if options.n_features is not None and options.n_features < width:
             raise DataError(
                 f"{name} has {width} features, more than the {options.n_features} given"
@@ -132,10 +129,7 @@ class ArrayReader:
     def spans(self, begin: int, step: int) -> Iterator[tuple[int, int]]:
         """Yield the first row and the end of spans of ``step`` rows, while the file is sound."""
         n = len(self._rows)
-        return self._visit((at, min(at + step, n)) for at in range(begin, n, step))
-
-    def _visit(self, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        return iter(spans) if self._file is None else self._file.visit(spans, len(self._rows))
+        return self._visit(((at, min(at + step, n)) for at in range(begin, n, step)), n)
 
     def _checked(self, begin: int, end: int) -> Batch:
         batch = self.part(begin, end)
@@ -166,7 +160,7 @@ class ArrayReader:
         self, spans: Iterator[tuple[int, int]], cursor: Cursor
     ) -> Generator[tuple[Batch, Cursor]]:
         rows = cursor.rows
-        for begin, end in self._visit(spans):
+        for begin, end in self._visit(spans, len(self._rows)):
             rows += end - begin
             batch = self._checked(begin, end)
             yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)
@@ -233,22 +227,19 @@ def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray
 
 def check_batch(batch: Batch, name: str, begin: int) -> None:
     """Raise DataError for rows that cannot be learned from; ``begin`` is the first row's number."""
-    rows = batch.rows
-    if isinstance(rows, SparseRows):
-        bad = _first_not_finite(rows.values)
-        if bad is not None:
-            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
-            raise DataError(f"{name}, row {begin + row}: a value is not finite")
-    else:
-        bad = _first_not_finite(rows.reshape(-1))
-        if bad is not None:
-            row = begin + bad // rows.shape[1]
-            if np.isnan(rows.reshape(-1)[bad]):
-                raise DataError(
-                    f"{name}, row {row}: a value is missing (NaN), but none of the first "
-                    f"{ROWS_TO_TELL} rows has one missing; shuffle the rows, or fill it in"
-                )
-            raise DataError(f"{name}, row {row}: a value is not finite")
+    rows: Any = batch.rows
+    is_sparse = isinstance(rows, SparseRows)
+    values = rows.values if is_sparse else rows.reshape(-1)
+    bad = _first_not_finite(values)
+    if bad is not None:
+        row = np.searchsorted(rows.indptr, bad, "right") - 1 if is_sparse else bad // rows.shape[1]
+        what = "a value is not finite"
+        if np.isnan(values[bad]) and not is_sparse:
+            what = (
+                f"a value is missing (NaN), but none of the first {ROWS_TO_TELL} rows has one "
+                "missing; shuffle the rows, or fill it in"
+            )
+        raise DataError(f"{name}, row {begin + row}: {what}")
     for what, numbers in ("target", batch.targets), ("weight", batch.weights):
         if numbers is not None and numbers.dtype.kind == "f":
             bad = _first_not_finite(numbers)

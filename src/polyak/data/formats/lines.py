@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import LineTooLong, TextBlock
+from polyak._core import LineTooLong, SvmlightText, TextBlock, VwText
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Pieces, Unmixed, Window
 from polyak.data.sources.blocks import too_long
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
-from polyak.data.text import BLOCK_BYTES, UNKNOWN_BASE, Text, TextReader
+from polyak.data.text import BLOCK_BYTES, BLOCKS_AHEAD, UNKNOWN_BASE
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.label_sets import sets_array
 from polyak.storage.feature_names import FeatureNames
+
+TextReader = SvmlightText | VwText
+Where = tuple[str, int, str]
+"""The file of a line, its number there, and ``"line"``."""
 
 if TYPE_CHECKING:  # and where pieces are read, which most files are not
     from polyak.data.sources.line_pieces import LinePieces
@@ -36,6 +40,8 @@ class LineReader:
     """
 
     format: str
+    text: type[SvmlightText] | type[VwText]
+    """The core's reader of the format."""
     first: dict[str, Any]
     """The format's entries in the position where reading begins."""
 
@@ -87,44 +93,17 @@ class LineReader:
                 return
             except LineTooLong as error:
                 raise self._too_long(int(str(error)), cursor.position) from error
-            cursor, last = self._cursor(block, cursor), cursor.position
-            batch, more = self._batch(block, last)
-            if self._options.gaps and block.bad_lines:
-                batch = replace(batch, gaps=block.bad_before)
-            cursor.position.update(more)
-            yield self._placed(batch, last, cursor.position), cursor
+            last = cursor.position
+            lines = last["lines"] if last["file"] == block.file else 0
+            place = {"file": block.file, "offset": block.end, "lines": lines + block.lines}
+            where = partial(self._where, block.file, lines)
+            batch, cursor = self._moved(block, cursor, place, block.bytes_read, where)
+            yield batch, cursor
 
-    def _placed(self, batch: Batch, last: Position, here: Position) -> Batch:
-        """Let a batch name its rows."""
-        return replace(batch, where=lambda row: self._where(last, here, row))
-
-    def _where(self, last: Position, here: Position, row: int) -> tuple[str, int, str]:
-        """Name a row between two positions: by its line, or by its number where that is lost."""
-        file = self._files[here["file"]]
-        same = last["file"] == here["file"]
-        lines, offset = (last["lines"], last["offset"]) if same else (0, 0)
-        if here["lines"] - lines == here["rows"] - last["rows"]:
-            return file.name, lines + row + 1, "line"
-        if not isinstance(file, File) or not file.is_regular:
-            return file.name, last["rows"] + row + 1, "row"
-        opened = file.open()
-        try:
-            opened.skip(offset)
-            text = bytearray(here["offset"] - offset)
-            opened.fill(memoryview(text))
-        finally:
-            opened.close()
-        each = [line + b"\n" for line in bytes(text).split(b"\n")]
-        return file.name, lines + self._line_of(row, each, last | here), "line"
-
-    def _line_of(self, row: int, lines: list[bytes], at: Position) -> int:
-        """Return which of some lines, counted from 1, holds a row."""
-        before, behind = 0, len(lines)  # the row is among the first `behind` lines
-        while behind - before > 1:
-            middle = (before + behind) // 2
-            block = self._text(at).parse(b"".join(lines[:middle]))
-            before, behind = (before, middle) if len(block.targets) > row else (middle, behind)
-        return behind
+    def _where(self, file: int, before: int, line: int) -> Where:
+        """Return the place of a line, ``before`` being the lines of the file before the block."""
+        named = self._files[file]
+        return named.name, named.lines_before() + before + line + 1, "line"
 
     def _too_long(self, file: int, last: Position) -> DataError:
         line = last["lines"] + 1 if last["file"] == file else 1
@@ -135,12 +114,15 @@ class LineReader:
         file, offset, threads = at["file"], at["offset"], self._options.number_of_threads()
         bytes_before = sum(file.size or 0 for file in self._files[:file])
         # The core takes names as UTF-8, and not every file name is valid UTF-8.
-        plain = all(
-            isinstance(file, File) and file.is_plain() and is_utf8(file.name)
-            for file in self._files
+        plain = all(file.is_plain() and is_utf8(file.name) for file in self._files)
+        reader = self._open(
+            at,
+            [file.name for file in self._files] if plain else [],
+            file=file,
+            offset=offset,
+            bytes_before=bytes_before,
+            threads=threads,
         )
-        text = self._text(at, tuple(file.name for file in self._files) if plain else ())
-        reader = text.read(file, offset, bytes_before)
         with self._naming(reader):
             if plain:
                 yield from self._read_by_the_core(reader)
@@ -180,8 +162,23 @@ class LineReader:
             bytes_before += opened.bytes_read
             offset = 0
 
-    def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
-        """Describe the text to the core."""
+    def _open(self, at: Position, paths: Sequence[str] = (), **place: Any) -> TextReader:
+        """Open files by the core; without any, it is fed, or parses lines that it is given."""
+        options = self._options
+        return self.text(
+            paths,
+            block_bytes=options.block_bytes,
+            longest_line=options.longest_line,
+            head_start=BLOCKS_AHEAD,
+            float64=self._float64,
+            skip_bad_lines=options.skip_bad_lines,
+            several_labels=options.multilabel,
+            **self._parsing(at),
+            **place,
+        )
+
+    def _parsing(self, at: Position) -> dict[str, Any]:
+        """Return the format's own options of the core."""
         raise NotImplementedError
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
@@ -193,26 +190,18 @@ class LineReader:
             return block.targets
         return sets_array(block.label_sets)[block.targets.astype(np.intp)]
 
-    def _cursor(self, block: TextBlock, cursor: Cursor) -> Cursor:
-        last = cursor.position
-        lines_before = last["lines"] if last["file"] == block.file else 0
-        file = self._files[block.file]
-        place = {"file": block.file, "offset": block.end, "lines": lines_before + block.lines}
-        return self._counted(
-            block,
-            cursor,
-            place | {"bytes_read": block.bytes_read},
-            lambda line: (file.name, lines_before + file.lines_before() + line + 1, "line"),
-        )
-
-    def _counted(
+    def _moved(
         self,
         block: TextBlock,
         cursor: Cursor,
         place: dict[str, Any],
-        where: Callable[[int], tuple[str, int, str]],
-    ) -> Cursor:
-        """Count rows and bad lines of a block; its lines are numbered only if one has to be."""
+        bytes_read: int,
+        where: Callable[[int], Where],
+    ) -> tuple[Batch, Cursor]:
+        """Return the batch of a block, and the cursor behind it.
+
+        Lines are numbered, by ``where``, only if one has to be named.
+        """
         bad = [
             BadLine(*where(line)[:2], _shortened(text), reason)
             for line, text, reason in block.first_bad[: 10 - len(cursor.first_bad_lines)]
@@ -222,13 +211,22 @@ class LineReader:
         all_bad = (*cursor.first_bad_lines, *bad)
         bad_lines = cursor.bad_lines + block.bad_lines
         rows = cursor.rows + len(block.targets)
-        counts = {
+        batch, more = self._batch(block, cursor.position)
+        position = {
             "format": self.format,
             "rows": rows,
             "bad_lines": bad_lines,
             "first_bad_lines": [list(line) for line in all_bad],
+            "bytes_read": bytes_read,
         }
-        return Cursor(counts | place, rows, place["bytes_read"], bad_lines, all_bad)
+        no_row_before = block.no_row_before
+        batch = replace(
+            batch,
+            where=lambda row: where(row + int(np.searchsorted(no_row_before, row, side="right"))),
+            gaps=block.bad_before if self._options.gaps and block.bad_lines else None,
+        )
+        position = position | place | more
+        return batch, Cursor(position, rows, bytes_read, bad_lines, all_bad)
 
     # -- in any order --------------------------------------------------------------------------
 
@@ -255,7 +253,7 @@ class LineReader:
         at = cursor.position
         if at.get("base") == UNKNOWN_BASE:
             at = at | {"base": self._first_base(every, at)}
-        reader = self._text(at)._replace(threads=0).read()
+        reader = self._open(at)
         texts = ((window, every.text(window.pieces)) for window in windows)
         blocks = ordered_map(
             lambda read: (read[0], reader.parse(read[1])),
@@ -266,27 +264,14 @@ class LineReader:
         try:
             with self._naming(reader):
                 for window, block in blocks:
-                    size = sum(piece.size for piece in window.pieces)
-                    place = {"file": 0, "offset": 0, "lines": 0}
-                    place["bytes_read"] = cursor.bytes_read + size
-                    last = cursor.position
+                    bytes_read = cursor.bytes_read + sum(piece.size for piece in window.pieces)
                     where = partial(every.where, window.pieces)
-                    cursor = self._counted(block, cursor, place, where)
-                    batch, more = self._batch(block, last)
-                    cursor.position.update(more)
-                    if block.lines != len(batch):
-                        where = partial(self._where_in, every, window, at)
-                    yield [replace(batch, where=where)], cursor
+                    place = {"file": 0, "offset": 0, "lines": 0}
+                    batch, cursor = self._moved(block, cursor, place, bytes_read, where)
+                    yield [batch], cursor
         finally:
             blocks.close()
             every.close()
-
-    def _where_in(
-        self, every: LinePieces, window: Window, at: Position, row: int
-    ) -> tuple[str, int, str]:
-        """Return where a row of a window is, some of whose lines are not rows."""
-        lines = [line + b"\n" for line in every.text(window.pieces).split(b"\n")]
-        return every.where(window.pieces, self._line_of(row, lines, at) - 1)
 
     def rows_in(self, size: int) -> int:
         """Return about how many rows ``size`` bytes hold."""
@@ -297,7 +282,7 @@ class LineReader:
     def _first_base(self, every: LinePieces, at: Position) -> int:
         """Find where ids begin in the first block that shows it, as in any other order."""
         for piece in every.cut(BLOCK_BYTES):
-            base = self._text(at).parse(every.text([piece])).base
+            base = self._open(at).parse(every.text([piece])).base
             if base != UNKNOWN_BASE:
                 return int(base)
         return UNKNOWN_BASE

@@ -1,4 +1,8 @@
-"""Arrays in ``.npy`` and ``.npz`` files: mapped into memory, or loaded if they are compressed."""
+"""Opening arrays: in memory, or in ``.npy`` and ``.npz`` files.
+
+Files are mapped into memory, or loaded if they are compressed. With missing values, arrays are a
+table.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,7 @@ import os
 import struct
 import threading
 import zipfile
-import zlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +21,7 @@ from numpy.typing import NDArray
 
 from polyak._core import free_memory
 from polyak.data.feature_origin import from_text
-from polyak.data.formats.arrays import ArrayReader
-from polyak.data.formats.open_arrays import rows_or_table
+from polyak.data.formats.arrays import ArrayReader, Spans
 from polyak.data.options import ReadOptions
 from polyak.data.sources.files import File, Pipe
 from polyak.errors import DataError
@@ -31,7 +33,35 @@ if TYPE_CHECKING:
 RELEASE_EVERY = 1 << 6
 """Batches after which the mapped pages that were read are released."""
 CHUNK = 1 << 20
-"""Bytes read at a time to compute a checksum."""
+"""Bytes read at a time to compare a checksum."""
+
+
+def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
+    """Read ``X``, ``(X, y)`` or ``(X, y, weights)``."""
+    X, *more = source if isinstance(source, tuple) else (source,)
+    if len(more) > 2:
+        raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
+    y, weights = [*more, None, None][:2]
+    try:
+        rows = as_rows(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
+    reader = ArrayReader(rows, options.y if y is None else y, weights, options)
+    return rows_or_table(reader, options)
+
+
+def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | TableReader:
+    """Return a reader of a table for dense rows that have a schema or, early, a missing value.
+
+    Rows whose width is given are no table, since a table has more features than columns.
+    """
+    if not reader.is_dense:
+        return reader
+    if options.schema is None and (options.n_features or not reader.has_missing_values()):
+        return reader
+    from polyak.data.formats.array_tables import open_array_table
+
+    return open_array_table(reader, options)
 
 
 def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
@@ -62,7 +92,7 @@ def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader 
         try:
             origin = from_text(str(archive.array("polyak")))
         except (ValueError, RecursionError) as error:
-            raise archive.damaged("polyak", error) from error
+            raise _damaged(path, "polyak", error) from error
     y = _load_targets(options.y) if y is None else y
     weights = archive.array("weights")
     return _reader(X, y, weights, options, path, "npz", archive.mapped, origin)
@@ -72,12 +102,13 @@ class _Mapped:
     """A file mapped into memory.
 
     Pages once read would stay and count as ours, up to the whole file, so they are released every
-    few batches; the system reads them again if need be.
+    few batches; the system reads them again if need be. Of an archive, the ``members`` that are
+    mapped are compared with their checksums.
     """
 
-    def __init__(self, path: str, checksums: _Checksums | None = None) -> None:
+    def __init__(self, path: str, members: Sequence[str] = ()) -> None:
         self._path = path
-        self._checksums = checksums
+        self._members = members
         with open(path, "rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -88,25 +119,26 @@ class _Mapped:
         first, end = self._map.tell(), len(self._map) if end is None else end
         return _as_array(memoryview(self._map)[first:end], shape, fortran, dtype)
 
-    def visit(self, spans: Iterable[tuple[int, int]], rows: int) -> Generator[tuple[int, int]]:
+    def visit(self, spans: Spans, rows: int) -> Generator[tuple[int, int]]:
         """Yield spans of ``rows`` rows to be read; raise DataError if the file is damaged.
 
         Reading a page that is gone would end the process. The checksums of all members are known
         before the last row is read.
         """
-        if self._checksums is not None:
-            self._checksums.start()
+        checksums = _Checksums(self._path, self._members)
+        checksums.start()
         try:
             for number, (begin, end) in enumerate(spans, 1):
                 self._check_size()
-                if self._checksums is not None:
-                    self._checksums.check(wait=end == rows)
+                if end == rows:
+                    checksums.join()
+                if checksums.error is not None:
+                    raise checksums.error
                 yield begin, end
                 if number % RELEASE_EVERY == 0 and hasattr(mmap, "MADV_DONTNEED"):
                     self._map.madvise(mmap.MADV_DONTNEED)
         finally:
-            if self._checksums is not None:
-                self._checksums.stop()
+            checksums.is_stopped = True
 
     def _check_size(self) -> None:
         now = self._map.size()
@@ -115,6 +147,28 @@ class _Mapped:
                 f"{self._path} became shorter while it was read: it had {len(self._map)} bytes, "
                 f"and now has {now}"
             )
+
+
+class _Checksums(threading.Thread):
+    """Compares members of an archive with their checksums, beside the reading."""
+
+    def __init__(self, path: str, members: Sequence[str]) -> None:
+        super().__init__(daemon=True)
+        self._path = path
+        self._members = members
+        self.is_stopped = False
+        self.error: DataError | None = None
+
+    def run(self) -> None:
+        """Read the members, of which zipfile computes the checksums."""
+        for member in self._members:
+            try:
+                with zipfile.ZipFile(self._path) as archive, archive.open(member) as file:
+                    while not self.is_stopped and file.read(CHUNK):
+                        pass
+            except Exception as error:  # damaged bytes raise errors of many types in zipfile
+                self.error = _damaged(self._path, member, error)
+                return
 
 
 class _Archive:
@@ -126,10 +180,9 @@ class _Archive:
             self._archive = zipfile.ZipFile(path)
         except Exception as error:  # damaged bytes raise errors of many types in zipfile
             raise DataError(f"{path} is not a valid .npz file: {error}") from error
-        self._members = {
-            member.filename.removesuffix(".npy"): member for member in self._archive.infolist()
-        }
-        self.mapped = _Mapped(path, _Checksums(self))
+        members = self._archive.infolist()
+        self._members = {member.filename.removesuffix(".npy"): member for member in members}
+        self.mapped = _Mapped(path, [each.filename for each in members if _is_stored(each)])
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
@@ -143,15 +196,21 @@ class _Archive:
         """Return an array, mapped unless it is compressed; None if there is none of that name."""
         if name not in self:
             return None
+        member = self._members[name]
         try:
-            if self._is_stored(name):
-                begin = self._begin(name)
-                return self.mapped.array(begin, begin + self._members[name].file_size)
-            return self._loaded(name)
+            # Opening a member compares its own header with the archive's list.
+            with self._archive.open(member) as file:
+                if _is_stored(member):
+                    begin = self._begin(member)
+                    return self.mapped.array(begin, begin + member.file_size)
+                self.require_memory(name)
+                header = _read_header(file)
+                data = file.read()  # no more than the archive says, compared with its checksum
+                return _as_array(memoryview(data), *header)
         except DataError:
             raise
         except Exception as error:  # damaged bytes raise errors of many types in zipfile and NumPy
-            raise self.damaged(name, error) from error
+            raise _damaged(self.path, name, error) from error
 
     def require_memory(self, *names: str) -> None:
         """Raise DataError unless some arrays fit into the memory that is free."""
@@ -163,85 +222,22 @@ class _Archive:
                 "are free; save it uncompressed, which is read in batches"
             )
 
-    def damaged(self, name: str, error: object) -> DataError:
-        """Return the error for a damaged array."""
-        return DataError(f"{self.path} is not a valid .npz file: its member {name}: {error}")
-
-    def stored(self) -> list[tuple[str, int, int, int]]:
-        """Return name, begin, size and checksum of each member that is not compressed."""
-        return [
-            (name, self._begin(name), member.file_size, member.CRC)
-            for name, member in self._members.items()
-            if self._is_stored(name)
-        ]
-
-    def _is_stored(self, name: str) -> bool:
-        return self._members[name].compress_type == zipfile.ZIP_STORED
-
-    def _loaded(self, name: str) -> NDArray[Any]:
-        self.require_memory(name)
-        with self._archive.open(self._members[name]) as file:
-            shape, fortran, dtype = _read_header(file)
-            data = file.read()  # no more than the archive says, and compared with its checksum
-        return _as_array(memoryview(data), shape, fortran, dtype)
-
-    def _begin(self, name: str) -> int:
+    def _begin(self, member: zipfile.ZipInfo) -> int:
         # The data follows a local header of 30 bytes, the name, and an extra field whose length
-        # stands only there. Opening the member compares that header with the archive's own list.
-        offset = self._members[name].header_offset
-        try:
-            self._archive.open(self._members[name]).close()
-            with open(self.path, "rb") as file:
-                file.seek(offset + 26)
-                name_size, extra_size = struct.unpack("<HH", file.read(4))
-        except Exception as error:  # damaged bytes raise errors of many types in zipfile
-            raise self.damaged(name, error) from error
-        return int(offset + 30 + name_size + extra_size)
+        # stands only there.
+        with open(self.path, "rb") as file:
+            file.seek(member.header_offset + 26)
+            name_size, extra_size = struct.unpack("<HH", file.read(4))
+        return int(member.header_offset + 30 + name_size + extra_size)
 
 
-class _Checksums:
-    """Compares the members that are mapped with their checksums, in a thread beside the reading."""
+def _is_stored(member: zipfile.ZipInfo) -> bool:
+    return member.compress_type == zipfile.ZIP_STORED
 
-    def __init__(self, archive: _Archive) -> None:
-        self._archive = archive
-        self._stored = archive.stored()
-        self._wrong: str | None = None
-        self._stopped = False
-        self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Begin to compare."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._compare, daemon=True)
-            self._thread.start()
-
-    def check(self, wait: bool) -> None:
-        """Raise DataError if a member was found damaged."""
-        if wait and self._thread is not None:
-            self._thread.join()
-        if self._wrong is not None:
-            raise self._archive.damaged(self._wrong, "its checksum is wrong")
-
-    def stop(self) -> None:
-        """End early."""
-        self._stopped = True
-
-    def _compare(self) -> None:
-        with open(self._archive.path, "rb", buffering=0) as file:
-            for name, begin, size, expected in self._stored:
-                file.seek(begin)
-                found = 0
-                while size > 0 and not self._stopped:
-                    chunk = file.read(min(CHUNK, size))
-                    if not chunk:
-                        break
-                    found = zlib.crc32(chunk, found)
-                    size -= len(chunk)
-                if self._stopped:
-                    return
-                if found != expected:
-                    self._wrong = name
-                    return
+def _damaged(path: str, member: str, error: object) -> DataError:
+    name = member.removesuffix(".npy")
+    return DataError(f"{path} is not a valid .npz file: its member {name}: {error}")
 
 
 def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -282,12 +278,12 @@ def _sparse(archive: _Archive) -> Any:
         if part is None:
             raise DataError(f"{archive.path} is not a valid .npz file: it has no {name}")
         if part.ndim != 1 or part.dtype.kind not in ("iufb" if name == "data" else "iu"):
-            raise archive.damaged(name, f"it holds {part.dtype} of shape {part.shape}")
+            raise _damaged(archive.path, name, f"it holds {part.dtype} of shape {part.shape}")
     indptr, indices, data, shape = parts.values()
     if len(shape) != 2 or len(indptr) != int(shape[0]) + 1:
-        raise archive.damaged("indptr", "it does not fit the shape")
+        raise _damaged(archive.path, "indptr", "it does not fit the shape")
     if len(indices) != len(data):
-        raise archive.damaged("indices", f"there are {len(indices)}, but {len(data)} data")
+        raise _damaged(archive.path, "indices", f"there are {len(indices)}, but {len(data)} data")
     return SparseRows(indptr, indices, data, int(shape[1]))
 
 
@@ -301,7 +297,7 @@ def _load_targets(y: Any) -> Any:
 
 
 def _only(files: Sequence[File | Pipe]) -> str:
-    if len(files) != 1 or not isinstance(files[0], File):
+    if len(files) != 1 or type(files[0]) is not File:
         raise DataError("NumPy's files are read one at a time, and not from a pipe")
     return files[0].name
 
@@ -326,7 +322,7 @@ def _reader(
         format=format,
         name=path,
         bytes_total=os.path.getsize(path),
-        file=mapped,
+        visit=mapped.visit,
         origin=origin,
     )
     return rows_or_table(reader, options)

@@ -138,42 +138,30 @@ def _format_within(file: Any) -> str | None:
     from polyak.data.formats.sniff import format_within
     from polyak.data.sources.compression import first_bytes
 
-    member = getattr(file, "member_name", lambda: None)()
+    member = file.member_name()
     return (member and format_named(member)) or format_within(first_bytes(file))
-
-
-def _refuse_columns(format: str, options: ReadOptions) -> None:
-    """Raise DataError for options about columns, which these rows do not have."""
-    columns = options.columns
-    names = (
-        *("target", "positive", "weight", "exposure"),
-        *("only", "categorical", "numeric", "text", "drop", "interact"),
-    )
-    namespaces = ("drop", "interact") if format == "vw" else ()
-    given = [name for name in names if getattr(columns, name) and name not in namespaces]
-    given += ["ngrams"] if columns.ngrams > 1 else []
-    for name in (*given, *_said(options)):
-        raise DataError(f"{format} rows have no columns with names: {_spelled(name)} is for tables")
-
-
-def _refuse_dialect(format: str, options: ReadOptions) -> None:
-    """Raise DataError for options about text that the format does not have."""
-    used = {"csv": _CSV, "tsv": _CSV, "jsonl": ("encoding", "missing", "dates")}
-    for name in _said(options):
-        if name not in used.get(format, ("missing", "dates")):
-            raise DataError(f"{format} has nothing written like that: {_spelled(name)} is for CSV")
 
 
 _CSV = ("delimiter", "header", "encoding", "decimal", "missing", "skip_rows", "comment", "dates")
 
 
-def _spelled(name: str) -> str:
-    return "header=False" if name == "header" else f"{name}="
-
-
-def _said(options: ReadOptions) -> list[str]:
-    """Name what was said about text, unless it is about that of the model."""
-    return [] if options.schema is not None else list(options.dialect.said())
+def _refuse_options(format: str, options: ReadOptions) -> None:
+    """Raise DataError for options about columns, or about text, that the format does not have."""
+    # With a schema, the dialect is that of the model's table.
+    said = [] if options.schema is not None else list(options.dialect.said())
+    if FORMATS[format].is_table:
+        used = {"csv": _CSV, "tsv": _CSV, "jsonl": ("encoding", "missing", "dates")}
+        unused = [name for name in said if name not in used.get(format, ("missing", "dates"))]
+        why, where = "has nothing written like that", "CSV"
+    else:
+        columns, default = options.columns, type(options.columns)()
+        used_columns = {"bits", "names"} | ({"drop", "interact"} if format == "vw" else set())
+        given = [n for n in columns.__slots__ if getattr(columns, n) != getattr(default, n)]
+        unused = [name for name in given if name not in used_columns] + said
+        why, where = "rows have no columns with names", "tables"
+    for name in unused:
+        spelled = "header=False" if name == "header" else f"{name}="
+        raise DataError(f"{format} {why}: {spelled} is for {where}")
 
 
 def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
@@ -181,8 +169,7 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     from dataclasses import replace
 
     for file in files:
-        if options.member is not None and hasattr(file, "member"):
-            file.member = options.member
+        file.member = options.member or file.member
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
@@ -190,9 +177,6 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
         raise DataError(
             f"{format} rows have one target each: several labels are for svmlight and VW text"
         )
-    if FORMATS[format].is_table:
-        _refuse_dialect(format, options)
-    else:
-        _refuse_columns(format, options)
+    _refuse_options(format, options)
     reader: Reader = load(FORMATS[format].opener)(files, replace(options, format=format))
     return reader

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polyak._core import TextBlock
+from polyak._core import SvmlightText, TextBlock
 from polyak.data.formats.lines import LineReader
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.sources.files import File, Pipe
-from polyak.data.text import UNKNOWN_BASE, Text, svmlight_text
+from polyak.data.text import UNKNOWN_BASE
 from polyak.rows.batch import Batch
 from polyak.rows.sparse import SparseRows
 
@@ -19,6 +19,7 @@ class SvmlightReader(LineReader):
     """Adds what is peculiar to svmlight text: where ids begin, and how wide rows have become."""
 
     format = "svmlight"
+    text = SvmlightText
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         super().__init__(files, options)
@@ -26,18 +27,10 @@ class SvmlightReader(LineReader):
         base = UNKNOWN_BASE if zero_based == "auto" else 0 if zero_based else 1
         self.first = {"base": base, "width": 0}
 
-    def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
-        return svmlight_text(
-            paths,
-            self._options.block_bytes,
-            self._options.number_of_threads(),
-            longest_line=self._options.longest_line,
-            float64=self._float64,
-            base=at["base"],
-            n_features=self.n_features,
-            skip_bad_lines=self._options.skip_bad_lines,
-            multilabel=self._options.multilabel,
-        )
+    def _parsing(self, at: Position) -> dict[str, Any]:
+        if self.n_features is None:
+            return {"base": at["base"]}
+        return {"base": at["base"], "largest_index": self.n_features - 1}
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         width = max(last["width"], block.largest_index + 1)

@@ -20,13 +20,13 @@ import warnings
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from polyak._core import TextBlock, hash_name
+from polyak._core import TextBlock, VwText, hash_name
 from polyak.data.formats.lines import LineReader
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.position import Cursor, Position
 from polyak.data.random_order import Unmixed, Window
 from polyak.data.sources.files import File, Pipe
-from polyak.data.text import KEPT_OF_VW, Text, vw_text
+from polyak.data.text import KEPT_OF_VW
 from polyak.errors import DataError
 from polyak.model.features import Hashing
 from polyak.optional_imports import pyarrow
@@ -56,6 +56,7 @@ class VwReader(LineReader):
     """Adds what is peculiar to VW text: hashing, weights, and rows without a label."""
 
     format = "vw"
+    text = VwText
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         super().__init__(files, options)
@@ -99,22 +100,15 @@ class VwReader(LineReader):
         for name in last.position.get("unseen", ()):
             warnings.warn(f"no row of {self.name} has a namespace {name}", stacklevel=2)
 
-    def _text(self, at: Position, paths: tuple[str, ...] = ()) -> Text:
-        return vw_text(
-            paths,
-            self._options.block_bytes,
-            self._options.number_of_threads(),
-            longest_line=self._options.longest_line,
-            float64=self._float64,
-            bits=self.hashing.bits,
-            need_labels=self._options.targets,
-            skip_bad_lines=self._options.skip_bad_lines,
-            multilabel=self._options.multilabel,
-            names=names_to_see(self._options.columns.names or 0),
-            crossed=self.hashing.interactions,
-            dropped=self.hashing.drop,
-            keep=self._options.keep,
-        )
+    def _parsing(self, at: Position) -> dict[str, Any]:
+        return {
+            "bits": self.hashing.bits,
+            "need_labels": self._options.targets,
+            "names": names_to_see(self._options.columns.names or 0),
+            "crossed": self.hashing.interactions,
+            "dropped": self.hashing.drop,
+            "with_tags": list(self._options.keep) in KEPT_OF_VW,
+        }
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
         slots = 1 << self.hashing.bits

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, BinaryIO, cast
 
 from polyak.errors import DataError
@@ -54,23 +56,15 @@ def without_suffix(name: str) -> str:
     return stem if suffix.lower() in SUFFIXES else name
 
 
-_LIBRARIES = {"gz": "gzip:GzipFile", "bz2": "bz2:BZ2File", "xz": "lzma:LZMAFile"}
-"""The files of Python's own libraries for each compression."""
-
-
-def _library(kind: str) -> Any:
-    from importlib import import_module
-
-    module, _, name = _LIBRARIES[kind].partition(":")
-    return getattr(import_module(module), name)
+_MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
+"""Python's own modules for compressions."""
 
 
 def decompressed(file: BinaryIO, kind: str) -> BinaryIO:
     """Read ``file`` through the compression ``kind``, in bounded memory."""
     if kind == "zst":
-        return cast(BinaryIO, _Zstandard(file))
-    opened = _library(kind)
-    return cast(BinaryIO, opened(fileobj=file) if kind == "gz" else opened(file))
+        return cast(BinaryIO, Portions(_frames(file)))
+    return cast(BinaryIO, import_module(_MODULES[kind]).open(file))
 
 
 def compressed(file: BinaryIO, kind: str) -> BinaryIO:
@@ -78,10 +72,47 @@ def compressed(file: BinaryIO, kind: str) -> BinaryIO:
     if kind == "zst":
         writer = _zstandard("write").ZstdCompressor()
         return cast(BinaryIO, writer.stream_writer(file, closefd=False))
-    opened = _library(kind)
-    if kind == "gz":
-        return cast(BinaryIO, opened("", "wb", fileobj=file, mtime=0))
-    return cast(BinaryIO, opened(file, "wb"))
+    module = import_module(_MODULES[kind])
+    if kind == "gz":  # equal data give equal files, so there is no date
+        return cast(BinaryIO, module.GzipFile("", "wb", fileobj=file, mtime=0))
+    return cast(BinaryIO, module.open(file, "wb"))
+
+
+class Portions(io.RawIOBase):
+    """A file of the bytes that an iterator yields, of any size at a time."""
+
+    def __init__(self, portions: Iterator[bytes]) -> None:
+        self._portions = portions
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:  # noqa: D102
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: D102
+        while not self._ready:
+            portion = next(self._portions, None)
+            if portion is None:
+                return 0
+            self._ready = memoryview(portion)
+        n = min(len(buffer), len(self._ready))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
+
+
+def _frames(file: BinaryIO) -> Iterator[bytes]:
+    """Decompress frames of zstandard, one after the other.
+
+    Unlike the package's own reader, this distinguishes the end of a frame from a file cut short.
+    """
+    decompressor = _zstandard("read").ZstdDecompressor(max_window_size=2**31)
+    frame, data = None, b""
+    while data or (data := file.read(1 << 17)):
+        frame = frame or decompressor.decompressobj()
+        yield frame.decompress(data)
+        frame, data = (None, frame.unused_data) if frame.eof else (frame, b"")
+    if frame is not None:
+        raise EOFError
 
 
 def _zstandard(to: str) -> Any:
@@ -119,49 +150,13 @@ def chosen_member(archive: Any, name: str, member: str | None) -> str:
     return member or names[0]
 
 
-class _Zstandard(io.RawIOBase):
-    """Frames of zstandard, one after the other.
-
-    Unlike the package's own reader, it tells the end of a frame from a file cut short.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._decompressor = _zstandard("read").ZstdDecompressor(max_window_size=2**31)
-        self._frame: Any = None
-        self._compressed = b""
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            compressed = self._compressed or self._file.read(1 << 17)
-            self._compressed = b""
-            if not compressed:
-                if self._frame is not None:
-                    raise EOFError
-                return 0
-            if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
-            self._ready = memoryview(self._frame.decompress(compressed))
-            if self._frame.eof:
-                self._compressed = self._frame.unused_data
-                self._frame = None
-        n = min(len(buffer), len(self._ready))
-        buffer[:n] = self._ready[:n]
-        self._ready = self._ready[n:]
-        return n
-
-
 ENOUGH = 1 << 14
 """First bytes that show the format and the encoding of a file."""
 
 
 def first_bytes(file: Any, enough: int = ENOUGH) -> bytes:
     """Return the first bytes of a file; those of a pipe will be read again."""
-    if getattr(file, "is_regular", False):
+    if file.is_regular:
         opened = file.open()
         buffer = memoryview(bytearray(enough))
         try:

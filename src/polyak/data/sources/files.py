@@ -1,13 +1,17 @@
-"""Bytes from wherever they lie: files, compressed files, several files, pipes."""
+"""Bytes from wherever they lie: files, parts of files, compressed files, several files, pipes."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from polyak.data.sources.compression import (
+    Portions,
     chosen_member,
     compression_of,
     decompressed,
@@ -16,6 +20,8 @@ from polyak.data.sources.compression import (
 from polyak.errors import DataError
 
 HEAD_BYTES = 1 << 16
+PORTION = 1 << 18
+"""Bytes read at a time from a pipe, or to be translated."""
 
 
 class Opened:
@@ -32,10 +38,11 @@ class Opened:
         self._name = name
         self._counted = _Counted(file, name, size)
         self._compression = compression
+        self._is_plain = compression is None
         self._file = cast(BinaryIO, self._counted)
         self._archive = file if compression == "zip" else None
         if compression == "zip":
-            if isinstance(file, _Joined):
+            if isinstance(file, Portions):
                 raise DataError(f"{name} is a zip archive, which cannot be read from a pipe")
             self._file = open_member(file, name, member)
         elif compression:
@@ -73,23 +80,25 @@ class Opened:
 
     def skip(self, n: int) -> None:
         """Go on by ``n`` bytes: by a leap where the file allows it, otherwise by reading."""
-        if self._compression or not self._counted.leap(n):
-            read_past(self.fill, n, self._name)
+        if self._is_plain and self._counted.leap(n):
+            return
+        buffer = memoryview(bytearray(min(n, 1 << 20)))
+        while n > 0:
+            got = self.fill(buffer[: min(n, len(buffer))])
+            if not got:
+                raise DataError(f"{self._name} ends before the place to go on from")
+            n -= got
+
+    def translate(self, translation: Callable[[Iterator[bytes]], Iterator[bytes]]) -> None:
+        """Read what a translation yields of the bytes, instead of these."""
+        self._is_plain = False
+        portions = iter(partial(self._file.read, PORTION), b"")
+        self._file = cast(BinaryIO, Portions(translation(portions)))
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
         self._counted.close()
-
-
-def read_past(fill: Callable[[memoryview], int], n: int, name: str) -> None:
-    """Read and discard bytes."""
-    buffer = memoryview(bytearray(min(n, 1 << 20)))
-    while n > 0:
-        got = fill(buffer[: min(n, len(buffer))])
-        if not got:
-            raise DataError(f"{name} ends before the place to go on from")
-        n -= got
 
 
 class _Counted(io.RawIOBase):
@@ -103,7 +112,6 @@ class _Counted(io.RawIOBase):
         self._file = file
         self._name = name
         self._size = size
-        self._readinto = getattr(file, "readinto", None)
         self.count = 0
 
     def readable(self) -> bool:
@@ -112,12 +120,7 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         if self._size is not None:
             buffer = memoryview(buffer)[: max(0, self._size - self.count)]
-        if self._readinto is not None:
-            n = self._readinto(buffer) or 0
-        else:
-            data = self._file.read(len(buffer))
-            n = len(data)
-            buffer[:n] = data
+        n: int = self._file.readinto(buffer) or 0  # type: ignore[attr-defined]
         if n == 0 and len(buffer) and self._size is not None:
             now = os.fstat(self._file.fileno()).st_size
             before = self._file.tell() + self._size - self.count
@@ -151,33 +154,31 @@ class File:
     ----------
     name : str
         The path, as errors give it.
-    size : int or None
-        How many bytes it takes on the disk; None for a pipe.
+    size : int
+        How many bytes it takes on the disk.
     keys : dict
         What the names of its folders say, where they are as in ``year=2013/month=1``.
     member : str or None
         Which file to read, where this is a zip archive of several.
     """
 
+    is_regular = True
+
     def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
         self.name = path
         self.keys = keys or {}
         self.member: str | None = None
-        self._pipe: Pipe | None = None
+        self._newlines = [(0, 0)]
         try:
-            state = os.stat(path)
-            if os.path.isdir(path):
-                raise DataError(f"{path} is a folder, not a file")
-            self.is_regular = os.path.isfile(path)
-            self.size = state.st_size if self.is_regular else None
+            self.size = os.stat(path).st_size
         except OSError as error:
             raise DataError(f"{path} cannot be read: {reason(error)}") from error
+        if os.path.isdir(path):
+            raise DataError(f"{path} is a folder, not a file")
 
     def head(self) -> bytes:
-        """Return the first 64 KiB; of a pipe, they will be read again."""
-        if not self.is_regular:
-            return self._as_pipe().head()
-        with self._raw() as raw:
+        """Return the first 64 KiB."""
+        with self.raw() as raw:
             return _read_head(raw)
 
     def lines_before(self) -> int:
@@ -185,67 +186,147 @@ class File:
         return 0
 
     def is_plain(self) -> bool:
-        """Whether the bytes on the disk are the text: it is neither a pipe nor compressed."""
-        if not self.is_regular:
-            return False
-        with self._raw() as raw:
+        """Whether the bytes on the disk are the text, since it is not compressed."""
+        with self.raw() as raw:
             return compression_of(self.name, raw.read(8) or b"") is None
 
     def open(self) -> Opened:
         """Begin to read."""
-        if not self.is_regular:
-            return self._as_pipe().open()
-        raw = self._raw()
+        raw = self.raw()
         head = raw.read(8) or b""
         raw.seek(0)
-        size = os.fstat(raw.fileno()).st_size
-        compression = compression_of(self.name, head)
-        return Opened(self.name, cast(BinaryIO, raw), compression, size, self.member)
+        return Opened(self.name, raw, compression_of(self.name, head), self.size, self.member)
+
+    def newlines_before(self, end: int) -> int:
+        """Count the newlines before a byte: only needed to report where a line is.
+
+        The counts are cached, so that no byte is counted twice.
+        """
+        with self.raw() as raw:
+            at, lines = self._newlines[bisect_right(self._newlines, (end, end)) - 1]
+            raw.seek(at)
+            while at < end and (block := raw.read(min(end - at, 1 << 20))):
+                at += len(block)
+                lines += block.count(b"\n")
+                insort(self._newlines, (at, lines))
+        return lines
 
     def member_name(self) -> str | None:
         """Name the file that is read, where this is a zip archive."""
         import zipfile
 
-        if not self.is_regular or not zipfile.is_zipfile(self.name):
+        if not zipfile.is_zipfile(self.name):
             return None
         with zipfile.ZipFile(self.name) as archive:
             return chosen_member(archive, self.name, self.member)
 
-    def _as_pipe(self) -> Pipe:
-        if self._pipe is None:
-            self._pipe = Pipe(self._raw(), self.name)
-        return self._pipe
+    def raw(self) -> Any:
+        """Open the bytes as they are, for random access."""
+        return _open_raw(self.name)
 
-    def _raw(self) -> io.FileIO:
+
+def _open_raw(path: str) -> io.FileIO:
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {reason(error)}") from error
+
+
+class Span(File):
+    r"""The lines of a file that begin at a byte or after it, and before another.
+
+    So spans that follow each other have every line once, wherever they are cut. The file must not
+    be compressed.
+
+    Attributes
+    ----------
+    first, last : int
+        Where the first of the lines begins, and the line after the last.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "some.svm")
+    >>> _ = open(path, "w").write("1 1:1\n-1 2:1\n1 3:1\n")
+    >>> [(span.first, span.last) for span in (Span(path, 0, 9), Span(path, 9, 20))]
+    [(0, 13), (13, 19)]
+    """
+
+    def __init__(self, path: str, begin: int, end: int) -> None:
+        super().__init__(path)
+        if not os.path.isfile(path):
+            raise DataError(f"{path} cannot be read in parts: it is not a file on a disk")
+        with self.raw() as raw:
+            self.first, self.last = (self._line_after(raw, place) for place in (begin, end))
+        self.size = self.last - self.first
+
+    def lines_before(self) -> int:
+        """Count the lines of the file that come before: only needed to report an error."""
+        return self.newlines_before(self.first)
+
+    def is_plain(self) -> bool:
+        """Return False, since the core reads plain files whole."""
+        return False
+
+    def open(self) -> Opened:
+        """Begin to read."""
+        raw = self.raw()
+        raw.seek(self.first)
+        return Opened(self.name, raw, None, self.size)
+
+    def _line_after(self, raw: io.FileIO, place: int) -> int:
+        """Find where the first line begins that begins at a byte or after it."""
+        if place <= 0:
+            return 0
         try:
-            return open(self.name, "rb", buffering=0)
+            place = raw.seek(place - 1)
+            while block := raw.read(1 << 16):
+                found = block.find(b"\n")
+                if found >= 0:
+                    return place + found + 1
+                place += len(block)
+            return raw.seek(0, io.SEEK_END)
         except OSError as error:
             raise DataError(f"{self.name} cannot be read: {reason(error)}") from error
 
 
 class Pipe:
-    """Bytes that come once: standard input, or a file object that someone else opened.
+    """Bytes that come once: standard input, a named pipe, or a file object of the caller.
 
     The first 64 KiB are kept, since the compression and the identity of the data show in them.
+    ``open_file`` opens a pipe when its first bytes are asked for.
     """
 
-    def __init__(self, file: Any, name: str) -> None:
-        if isinstance(file, io.TextIOBase):
-            raise DataError(f"{name} is open for text; open it in binary mode, as with 'rb'")
+    is_regular = False
+    size: int | None = None
+    member: str | None = None
+
+    def __init__(self, open_file: Callable[[], Any], name: str) -> None:
         self.name = name
-        self.size: int | None = None
-        self._file = file
+        self.keys: dict[str, str | None] = {}
+        self._open_file = open_file
+        self._file: Any = None
         self._head: bytes | None = None
         self._is_open = False
 
     @classmethod
     def of_standard_input(cls) -> Pipe:
         """Read standard input, past Python's own buffer, which a blocked read would lock."""
-        return cls(io.FileIO(0, closefd=False), "standard input")
+        return cls(lambda: io.FileIO(0, closefd=False), "standard input")
+
+    @classmethod
+    def of_file_object(cls, file: Any) -> Pipe:
+        """Read a file object of the caller."""
+        name = getattr(file, "name", None)
+        name = name if isinstance(name, str) else "the file object"
+        if isinstance(file, io.TextIOBase):
+            raise DataError(f"{name} is open for text; open it in binary mode, as with 'rb'")
+        return cls(lambda: file, name)
 
     def head(self) -> bytes:
         """Return the first 64 KiB; they will be read again."""
         if self._head is None:
+            self._file = self._open_file()
             try:
                 self._head = _read_head(self._file)
             except OSError as error:
@@ -256,31 +337,29 @@ class Pipe:
         """Return the number of lines before it, none."""
         return 0
 
+    def is_plain(self) -> bool:
+        """Return False, since it cannot be read from the middle on."""
+        return False
+
+    def member_name(self) -> str | None:
+        """Return None, since archives are not read from a pipe."""
+        return None
+
     def open(self) -> Opened:
         """Begin to read; possible once."""
         if self._is_open:
             raise DataError(f"{self.name} can be read once only")
         head = self.head()
         self._is_open = True
-        joined = cast(BinaryIO, _Joined(head, self._file))
+        rest = iter(lambda: self._file.read(PORTION) or b"", b"")
+        joined = cast(BinaryIO, Portions(chain([head], rest)))
         return Opened(self.name, joined, compression_of(self.name, head))
 
 
-class _Joined(io.RawIOBase):
-    """A head that was read already, then the rest."""
-
-    def __init__(self, head: bytes, file: Any) -> None:
-        self._head = memoryview(head)
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head[: len(buffer)] or self._file.read(len(buffer)) or b""
-        self._head = self._head[len(data) :]
-        buffer[: len(data)] = data
-        return len(data)
+def file_at(path: str, keys: dict[str, str | None] | None = None) -> File | Pipe:
+    """Return the file at a path, or the named pipe."""
+    file = File(path, keys)
+    return file if os.path.isfile(path) else Pipe(partial(_open_raw, path), path)
 
 
 def _read_head(file: Any) -> bytes:

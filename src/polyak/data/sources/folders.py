@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Container
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any
 from urllib.parse import unquote
 
 from polyak.data.sources.compression import compression_of, without_suffix
-from polyak.data.sources.files import HEAD_BYTES, File, Opened, Pipe, reason
+from polyak.data.sources.files import File, Opened, Pipe, file_at, reason
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
@@ -29,18 +29,23 @@ def files_of_folder_or_url(path: str, suffixes: Container[str]) -> list[File | P
         return _files_of_url(path, suffixes)
     found = []
     for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name[0] not in "._")
-        found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
-    found.sort()
-    chosen = _of_known_format(found, suffixes)
-    if not chosen:
-        raise DataError(f"{path} is a folder without any file to read")
-    return [File(name, keys_of(os.path.relpath(name, path))) for name in chosen]
+        folders[:] = [name for name in folders if name[0] not in "._"]  # need not be listed
+        found += [os.path.relpath(os.path.join(folder, name), path) for name in names]
+    chosen = _to_read(found, path, suffixes)
+    return [file_at(os.path.join(path, name), keys_of(name)) for name in chosen]
 
 
-def _of_known_format(names: list[str], suffixes: Container[str]) -> list[str]:
-    known = [n for n in names if PurePosixPath(without_suffix(n)).suffix.lower() in suffixes]
-    return known or names
+def _to_read(names: list[str], folder: str, suffixes: Container[str]) -> list[str]:
+    """Return the files to read, by their names within a folder; raise DataError for none."""
+    shown = sorted(name for name in names if not any(part[0] in "._" for part in _parts(name)))
+    known = [n for n in shown if PurePosixPath(without_suffix(n)).suffix.lower() in suffixes]
+    if not shown:
+        raise DataError(f"{folder} is a folder without any file to read")
+    return known or shown
+
+
+def _parts(name: str) -> list[str]:
+    return name.replace(os.sep, "/").split("/")
 
 
 def keys_of(path: str) -> dict[str, str | None]:
@@ -52,41 +57,34 @@ def keys_of(path: str) -> dict[str, str | None]:
     {'year': '2013', 'month': '1'}
     """
     keys: dict[str, str | None] = {}
-    for part in path.replace(os.sep, "/").split("/")[:-1]:
+    for part in _parts(path)[:-1]:
         name, equals, value = part.partition("=")
         if equals and name:
             keys[unquote(name)] = None if value == NO_VALUE else unquote(value)
     return keys
 
 
-class RemoteFile:
+class RemoteFile(File):
     """A file in a store that pyarrow knows."""
-
-    is_regular = True
 
     def __init__(self, store: Any, info: Any, name: str, keys: dict[str, str | None]) -> None:
         self.name = name
-        self.size: int | None = info.size
+        self.size = info.size
         self.keys = keys
+        self.member = None
         self._store = store
         self._path = info.path
 
-    def head(self) -> bytes:
-        """Return the first 64 KiB."""
-        with self.raw() as file:
-            return bytes(file.read(HEAD_BYTES))
-
-    def lines_before(self) -> int:
-        """Return the number of lines before it, none."""
-        return 0
+    def is_plain(self) -> bool:
+        """Return False, since it is not on the disk."""
+        return False
 
     def open(self) -> Opened:
         """Begin to read."""
-        compression = compression_of(self.name, self.head()[:8])
-        return Opened(self.name, cast(BinaryIO, self.raw()), compression)
+        return Opened(self.name, self.raw(), compression_of(self.name, self.head()[:8]))
 
     def raw(self) -> Any:
-        """Open the file as it is, for random access."""
+        """Open the bytes as they are, for random access."""
         try:
             return self._store.open_input_file(self._path)
         except OSError as error:
@@ -103,27 +101,16 @@ def _files_of_url(url: str, suffixes: Container[str]) -> list[File | Pipe]:
         if info.type == fs.FileType.NotFound:
             raise DataError(f"{url} cannot be read: there is no such file")
         if info.type == fs.FileType.File:
-            return cast(list[File | Pipe], [RemoteFile(store, info, url, {})])
+            return [RemoteFile(store, info, url, {})]
         inside = store.get_file_info(fs.FileSelector(path, recursive=True))
     except (OSError, ValueError, NotImplementedError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{url} cannot be read: {str(error).lower()}") from error
     begin = len(path.rstrip("/")) + 1
-    files = {
-        part.path: part
-        for part in inside
-        if part.type == fs.FileType.File
-        and not any(name[0] in "._" for name in part.path[begin:].split("/"))
-    }
-    chosen = _of_known_format(sorted(files), suffixes)
-    if not chosen:
-        raise DataError(f"{url} is a folder without any file to read")
+    files = {part.path[begin:]: part for part in inside if part.type == fs.FileType.File}
     base = url.rstrip("/")
-    return cast(
-        list[File | Pipe],
-        [
-            RemoteFile(store, files[name], f"{base}/{name[begin:]}", keys_of(name[begin:]))
-            for name in chosen
-        ],
-    )
+    return [
+        RemoteFile(store, files[name], f"{base}/{name}", keys_of(name))
+        for name in _to_read(list(files), url, suffixes)
+    ]

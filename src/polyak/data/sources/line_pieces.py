@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import os
 import threading
-from bisect import bisect_right, insort
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyak.data.sources.blocks import too_long
-from polyak.data.sources.files import File, Pipe, reason
-from polyak.errors import DataError
+from polyak.data.sources.files import File, Opened, Pipe
 
 SMALLEST, LARGEST = 1 << 13, 1 << 17
 """Limits on the bytes of a piece: reading a smaller one would take longer than parsing it, and too
@@ -61,7 +57,7 @@ def together(some: Sequence[ManyPieces]) -> ManyPieces:
 
 def are_plain(files: Sequence[File | Pipe]) -> bool:
     """Whether all files can be read from any byte on: neither pipes nor compressed."""
-    return all(isinstance(file, File) and file.is_plain() for file in files)
+    return all(file.is_plain() for file in files)
 
 
 def has_quotes(path: str, begin: int) -> bool:
@@ -77,7 +73,7 @@ def has_quotes(path: str, begin: int) -> bool:
 
 def lines_in(files: Sequence[File | Pipe], size: int) -> int:
     """Estimate from the first lines how many lines ``size`` bytes hold; 0 for a pipe."""
-    if not all(getattr(file, "is_regular", False) for file in files):
+    if not all(file.is_regular for file in files):
         return 0
     opened = files[0].open()
     try:
@@ -95,23 +91,21 @@ class LinePieces:
     appended to a file later are not read.
     """
 
-    def __init__(self, files: Sequence[File | Pipe], longest: int, times: int = 1) -> None:
-        self._names = [file.name for file in files]
-        self._sizes = [file.size or 0 for file in files]
+    def __init__(self, files: Sequence[Any], longest: int, times: int = 1) -> None:
+        self._files: Sequence[File] = files
         self._longest = longest
-        self.size = min(max(sum(self._sizes) // PIECES, SMALLEST), LARGEST) * times
-        self._known: list[list[tuple[int, int]]] = [[(0, 0)] for _ in files]
+        self.size = min(max(sum(file.size for file in files) // PIECES, SMALLEST), LARGEST) * times
         self._lock = threading.RLock()
-        self._open: io.FileIO | None = None
+        self._open: tuple[int, Opened] | None = None  # the file that was read last
 
     def cut(self, size: int | None = None) -> ManyPieces:
         """Cut all files into pieces of about the same number of bytes."""
-        every = range(len(self._names))
+        every = range(len(self._files))
         return together([self.cut_file(file, 0, size) for file in every])
 
     def cut_file(self, file: int, begin: int, size: int | None = None) -> ManyPieces:
         """Cut one file, from a byte on."""
-        step, end = size or self.size, self._sizes[file]
+        step, end = size or self.size, self._files[file].size
         begins = np.arange(begin, end, step)
         ends = np.minimum(begins + step, end)
         return ManyPieces(np.column_stack([np.full_like(begins, file), begins, ends]))
@@ -138,16 +132,16 @@ class LinePieces:
             if line < lines:
                 break
             line -= lines
-        return self._names[piece.file], self.lines_before(piece) + line + 1, "line"
+        return self._files[piece.file].name, self.lines_before(piece) + line + 1, "line"
 
     def lines_before(self, piece: LinePiece) -> int:
         """Count the lines of its file before a piece: only needed to report where a line is."""
-        newlines = self._newlines(piece.file, piece.begin)
+        newlines = self._files[piece.file].newlines_before(piece.begin)
         return newlines + (piece.begin > 0 and self._bytes(piece.file, piece.begin - 1, 1) != b"\n")
 
     def _read(self, piece: LinePiece) -> memoryview:
         """Return the lines that begin in a piece, the last of which may end behind it."""
-        size = self._sizes[piece.file]
+        size = self._files[piece.file].size
         at = max(piece.begin - 1, 0)  # of the newline before the first line, if it is there
         end = piece.end - at
         text = self._bytes(piece.file, at, min(end + _MARGIN, size - at))
@@ -160,7 +154,8 @@ class LinePieces:
         while (last := text.find(b"\n", looked) + 1) == 0 and at + len(text) < size:
             looked = len(text)
             if looked - end > self._longest:
-                raise self._too_long(piece.file, self._newlines(piece.file, piece.end) + 1)
+                line = self._files[piece.file].newlines_before(piece.end) + 1
+                raise too_long(self._files[piece.file].name, line, self._longest)
             text += self._bytes(piece.file, at + looked, min(looked, size - at - looked))
         if not last:  # the last line of the file
             text += b"\n"
@@ -169,57 +164,31 @@ class LinePieces:
             self._check_lengths(piece, text[first:last])
         return memoryview(text)[first:last]
 
-    def _bytes(self, file: int, begin: int, count: int) -> bytes:
+    def _bytes(self, file: int, begin: int, count: int) -> bytearray:
         """Read ``count`` bytes of a file."""
-        name, size = self._names[file], self._sizes[file]
-        try:
-            with self._lock:
-                if self._open is None or self._open.name != name:
-                    self.close()
-                    self._open = io.FileIO(name)
-                self._open.seek(begin)
-                text = self._open.read(count)
-                while len(text) < count and (more := self._open.read(count - len(text))):
-                    text += more
-                now = os.fstat(self._open.fileno()).st_size
-        except OSError as error:
-            raise DataError(f"{name} cannot be read: {reason(error)}") from error
-        if len(text) < count:
-            raise DataError(
-                f"{name} became shorter while it was read: it had {size} bytes, and now has {now}"
-            )
+        text = bytearray(count)
+        with self._lock:
+            if self._open is None or self._open[0] != file:
+                self.close()
+                self._open = file, self._files[file].open()
+            opened = self._open[1]
+            opened.skip(begin - opened.bytes_read)
+            opened.fill(memoryview(text))
         return text
 
     def close(self) -> None:
         """Close the file that was read last; what asks for a row's place opens it again."""
         with self._lock:
             if self._open is not None:
-                self._open.close()
+                self._open[1].close()
                 self._open = None
 
-    def _newlines(self, file: int, end: int) -> int:
-        """Count the newlines before a byte.
-
-        The counts are cached, so that no byte is counted twice.
-        """
-        with self._lock, open(self._names[file], "rb", buffering=0) as raw:
-            known = self._known[file]
-            at, lines = known[bisect_right(known, (end, 1 << 62)) - 1]
-            raw.seek(at)
-            while at < end and (block := raw.read(min(end - at, 1 << 20))):
-                at += len(block)
-                lines += block.count(b"\n")
-                insort(known, (at, lines))
-        return lines
-
-    def _check_lengths(self, piece: LinePiece, text: bytes) -> None:
+    def _check_lengths(self, piece: LinePiece, text: bytes | bytearray) -> None:
         """Raise `DataError` for a line that is too long, as when reading in the files' order."""
-        for number, line in enumerate(text.split(b"\n")):
+        for number, line in enumerate(text.split(b"\n"), 1):
             if len(line) > self._longest:
-                raise self._too_long(piece.file, self.lines_before(piece) + number + 1)
-
-    def _too_long(self, file: int, line: int) -> DataError:
-        return too_long(self._names[file], line, self._longest)
+                name = self._files[piece.file].name
+                raise too_long(name, self.lines_before(piece) + number, self._longest)
 
 
 _MARGIN = 1 << 12

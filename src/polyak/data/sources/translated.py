@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from polyak._core import json_objects
 from polyak.data.sources.compression import first_bytes
-from polyak.data.sources.files import Opened, read_past
+from polyak.data.sources.files import Opened
 from polyak.errors import DataError
 
-Translate = Callable[[bytes, bool], bytes]
-"""Translates the next bytes; the second argument says whether they are the last."""
-
-PORTION = 1 << 18
+Translate = Callable[[Iterator[bytes]], Iterator[bytes]]
+"""Translates bytes that come in portions."""
 
 
 class Translation(NamedTuple):
@@ -30,11 +28,13 @@ class Translation(NamedTuple):
         """Whether a file has to be translated."""
         return bool(self._steps(file))
 
-    def open(self, file: Any) -> Any:
+    def open(self, file: Any) -> Opened:
         """Begin to read a file, translated if need be."""
         steps = self._steps(file)
-        opened = file.open()
-        return _Translating(opened, file.name, steps) if steps else opened
+        opened: Opened = file.open()
+        for step in steps:
+            opened.translate(step)
+        return opened
 
     def _steps(self, file: Any) -> list[Translate]:
         """Return how to translate a file that begins as this one does."""
@@ -46,73 +46,28 @@ class Translation(NamedTuple):
             steps.append(_to_utf8(file.name, encoding))
             head = head.decode(encoding, errors="ignore").encode()
         if self.is_json and _has_spread_objects(head):
-            steps.append(_to_lines())
+            steps.append(_to_lines)
         return steps
 
 
-class _Translating:
-    """Bytes being read and translated."""
-
-    def __init__(self, opened: Opened, name: str, steps: list[Translate]) -> None:
-        self._opened = opened
-        self._name = name
-        self._steps = steps
-        self._raw = memoryview(bytearray(PORTION))
-        self._ready = memoryview(b"")
-        self._at_end = False
-
-    @property
-    def bytes_read(self) -> int:
-        """How many bytes of the file were read, as they lie on the disk."""
-        return self._opened.bytes_read
-
-    def fill(self, buffer: memoryview) -> int:
-        """Fill the whole buffer unless the file ends first; return how much was filled."""
-        filled = 0
-        while filled < len(buffer) and (self._ready or not self._at_end):
-            if not self._ready:
-                got = self._opened.fill(self._raw)
-                self._at_end = got < len(self._raw)
-                text = bytes(self._raw[:got])
-                for step in self._steps:
-                    text = step(text, self._at_end)
-                self._ready = memoryview(text)
-            n = min(len(buffer) - filled, len(self._ready))
-            buffer[filled : filled + n] = self._ready[:n]
-            self._ready = self._ready[n:]
-            filled += n
-        return filled
-
-    def skip(self, n: int) -> None:
-        """Go on by ``n`` bytes."""
-        read_past(self.fill, n, self._name)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._opened.close()
-
-
 def _to_utf8(name: str, encoding: str) -> Translate:
-    decoder = codecs.getincrementaldecoder(encoding)()
-
-    def translate(text: bytes, is_last: bool) -> bytes:
+    def translate(portions: Iterator[bytes]) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)()
         try:
-            return decoder.decode(text, is_last).encode()
+            for portion in portions:
+                yield decoder.decode(portion).encode()
+            yield decoder.decode(b"", final=True).encode()
         except UnicodeError as error:
             raise DataError(f"{name} is not {encoding}: {error}") from error
 
     return translate
 
 
-def _to_lines() -> Translate:
+def _to_lines(portions: Iterator[bytes]) -> Iterator[bytes]:
     state = (0, False, False, False)
-
-    def translate(text: bytes, is_last: bool) -> bytes:
-        nonlocal state
-        lines, state = json_objects(text, state)
-        return bytes(lines)
-
-    return translate
+    for portion in portions:
+        lines, state = json_objects(portion, state)
+        yield bytes(lines)
 
 
 def _has_spread_objects(head: bytes) -> bool:

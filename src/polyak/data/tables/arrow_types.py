@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import column_numbers
 from polyak.optional_imports import pyarrow
 
 MISSING_WORDS = ("", "?", "-", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "#N/A")
@@ -111,28 +112,17 @@ def arrow_number(value: float) -> Any:
     return arrow_numbers(np.array([value]))[0]
 
 
-def numpy_numbers(array: Any, missing: float) -> NDArray[Any]:
-    """Convert an Arrow array of a 64-bit numeric type to NumPy, with ``missing`` for nulls.
+def codes_of(encoded: Any, missing: int) -> NDArray[np.int64]:
+    """Return the indices of a dictionary-encoded array, with ``missing`` for nulls.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> numpy_numbers(pa.array([5, None, 7, 8])[1:], -1)
-    array([-1,  7,  8])
+    >>> codes_of(pa.array(["a", None, "b"]).dictionary_encode(), -1)
+    array([ 0, -1,  1])
     """
-    there, held = array.buffers()
-    span = slice(array.offset, array.offset + len(array))
-    kind = np.dtype(array.type.to_pandas_dtype())
-    numbers: NDArray[Any] = np.frombuffer(held or b"", kind)[span]
-    if there is None:
-        return numbers
-    bits = np.unpackbits(np.frombuffer(there, np.uint8), bitorder="little")[span]
-    return np.where(bits == 1, numbers, kind.type(missing))
-
-
-def codes_of(encoded: Any, missing: int) -> NDArray[np.int64]:
-    """Return the indices of a dictionary-encoded array, with ``missing`` for nulls."""
-    return numpy_numbers(encoded.indices.cast(pyarrow().int64()), missing)
+    codes = column_numbers(*encoded.indices.__arrow_c_array__())
+    return np.where(np.isnan(codes), missing, codes).astype(np.int64)
 
 
 def arrow_words(words: Sequence[str]) -> Any:
@@ -156,25 +146,22 @@ def core_form(array: Any, kind: str) -> Any:
     An array that already has such a type is returned unchanged.
     """
     pa = pyarrow()
+    if is_core_form(array.type, kind):
+        return array
     if pa.types.is_null(array.type):
         # The null type has no value type, so choose one that the core reads.
         others = {"number": pa.float64(), "boolean": pa.bool_(), "clock": pa.time64("us")}
-        others |= {"bag": pa.list_(pa.string())}
-        array = array.cast(others.get(kind, pa.string()))
-    if kind in ("category", "text"):
-        array = _words(array)
-        if kind == "text":
-            import pyarrow.compute as pc
+        others |= {"date": pa.date32(), "time": pa.date32(), "bag": pa.list_(pa.string())}
+        return array.cast(others.get(kind, pa.string()))
+    if kind == "category":
+        return _words(array)
+    if kind == "text":
+        import pyarrow.compute as pc
 
-            if pa.types.is_dictionary(array.type):
-                array = _decoded(array)
-            array = pc.utf8_lower(array)
-        return array
+        return pc.utf8_lower(_decoded(_words(array)))
     if kind == "bag":
-        fits = (pa.list_(pa.string()), pa.list_(pa.large_string()))
-        return array if array.type in fits else array.cast(pa.list_(pa.large_string()))
-    if pa.types.is_dictionary(array.type):
-        array = _decoded(array)
+        return array.cast(pa.list_(pa.large_string()))
+    array = _decoded(array)
     if pa.types.is_duration(array.type):
         import pyarrow.compute as pc
 
@@ -182,9 +169,8 @@ def core_form(array: Any, kind: str) -> Any:
         return pc.divide(microseconds.cast(pa.float64(), safe=False), arrow_number(1e6))
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         return array.cast(pa.float64())
-    if is_text(array.type) and array.type not in (pa.string(), pa.large_string()):
-        return array.cast(pa.large_string())
-    return array
+    is_other_text = is_text(array.type) and not is_core_form(array.type, "category")
+    return array.cast(pa.large_string()) if is_other_text else array
 
 
 @lru_cache(maxsize=1024)
@@ -192,17 +178,22 @@ def is_core_form(kind: Any, wanted: str) -> bool:
     """Whether `core_form` for ``wanted`` returns arrays of type ``kind`` unchanged."""
     pa = pyarrow()
     words = (pa.string(), pa.large_string())
+    is_coded = pa.types.is_dictionary(kind)
     if wanted == "category":
-        return kind in words or (pa.types.is_dictionary(kind) and kind.value_type in words)
+        return kind in words or (is_coded and kind.value_type in words)
     if wanted in ("date", "time"):
-        return kind in words or stored_as(kind) == wanted
+        return stored_as(kind) == wanted and not is_coded
+    if wanted == "bag":
+        return kind in map(pa.list_, words)
     plain = kind in (pa.float64(), pa.float32(), pa.bool_()) or pa.types.is_integer(kind)
     return plain and wanted in ("number", "boolean")
 
 
 def _decoded(array: Any) -> Any:
-    """Decode a dictionary-encoded array to its plain values."""
+    """Return a dictionary-encoded array as its plain values; other arrays unchanged."""
     pa = pyarrow()
+    if not pa.types.is_dictionary(array.type):
+        return array
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
     # Cast before `take`, which does not support every string type.
@@ -212,19 +203,15 @@ def _decoded(array: Any) -> Any:
 
 
 def _words(array: Any) -> Any:
-    pa = pyarrow()
-    plain = (pa.string(), pa.large_string())
-    if array.type in plain:
+    """Return values of any type as strings."""
+    if is_core_form(array.type, "category"):
         return array
-    if pa.types.is_dictionary(array.type):
-        if array.type.value_type in plain:
-            return array
-        return _words(_decoded(array))
+    array = _decoded(array)
     if is_text(array.type):
-        return array.cast(pa.large_string())
+        return array.cast(pyarrow().large_string())
     if stored_as(array.type) == "number":
         return _numbers_as_words(array)
-    return array.cast(pa.string())
+    return array.cast(pyarrow().string())
 
 
 def _numbers_as_words(array: Any) -> Any:
@@ -240,14 +227,6 @@ def _numbers_as_words(array: Any) -> Any:
     whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), arrow_number(1e15)))
     integers = pc.if_else(whole, array, arrow_number(0.0)).cast(pa.int64(), safe=False)
     return pc.if_else(whole, integers.cast(pa.string()), array.cast(pa.string()))
-
-
-def single_column(array: Any) -> tuple[Any, Any]:
-    """Return the schema and array capsules (Arrow C interface) of a batch with this one column."""
-    pa = pyarrow()
-    batch = pa.RecordBatch.from_arrays([array], names=["column"])
-    schema, data = batch.__arrow_c_array__()
-    return schema, data
 
 
 def with_column(table: Any, place: int, name: str, column: Any) -> Any:

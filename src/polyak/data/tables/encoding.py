@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,15 +127,12 @@ class PieceEncoder:
                 there = None
         schema, data = self._for_core(table, parsed).__arrow_c_array__()
         choice = None if there is None else there.view(np.uint8)
-        indptr, indices, values, too_large, no_dates = self._core.encode(schema, data, choice)
+        indptr, indices, values, too_large = self._core.encode(schema, data, choice)
         rows = SparseRows(indptr, indices, values, self._n_features)
         chosen = np.arange(table.num_rows) if there is None else np.flatnonzero(there)
         for row, number, text in too_large:
             name = self._schema.columns[number].name
             parsed.wrong.setdefault(row, f"{text.decode()!r} in column {name} is too large")
-        for row, number, text in no_dates:
-            value = text.decode(errors="replace")
-            parsed.odd.append((row, self._schema.columns[number].name, value))
         bad = bad_lines(parsed, self._options.skip_bad_lines)
         if parsed.wrong:
             left = np.isin(chosen, list(parsed.wrong), invert=True)
@@ -188,9 +185,9 @@ class PieceEncoder:
         everything = len(chosen) == table.num_rows
         weights = kept = None
         if self._roles.weight is not None:
-            weights = self._weights(table.column(self._roles.weight), where)
+            weights = _amounts("weight", table.column(self._roles.weight), where, chosen)
         if self._roles.exposure is not None and targets is not None:
-            exposures = self._exposures(table.column(self._roles.exposure), where, chosen)
+            exposures = _amounts("exposure", table.column(self._roles.exposure), where, chosen)
             targets = targets / exposures
             weights = exposures if weights is None else weights * exposures
         if self._roles.keep:
@@ -201,31 +198,25 @@ class PieceEncoder:
             kept = None if kept is None else kept.take(pyarrow().array(chosen))
         return Batch(rows, targets, weights, kept, where=lambda row: where(int(chosen[row])))
 
-    def _weights(self, array: Any, where: RowNumbers) -> Any:
-        weights = numbers_of(array)
-        wrong = ~(np.isfinite(weights) & (weights >= 0))
-        if wrong.any():
-            self._refuse("weight", array, weights, int(np.argmax(wrong)), where)
-        return weights
 
-    def _exposures(self, array: Any, where: RowNumbers, chosen: NDArray[np.int64]) -> Any:
-        exposures = numbers_of(array)
-        right = np.isfinite(exposures) & (exposures > 0)
-        if not right[chosen].all():
-            row = int(chosen[np.argmin(right[chosen])])
-            self._refuse("exposure", array, exposures, row, where)
-        return np.where(right, exposures, 1.0)
-
-    def _refuse(self, role: str, array: Any, numbers: Any, row: int, where: RowNumbers) -> NoReturn:
-        """Raise `DataError` for an invalid weight or exposure in ``row``."""
-        file, line, unit = where(row)
-        value, what = array[row].as_py(), label_text(numbers[row])
-        if np.isnan(numbers[row]):
-            is_word = isinstance(value, str) and value not in MISSING_WORDS
-            what = f"{value!r}, which is no number" if is_word else "missing"
-        elif role == "exposure":
-            what += ", not above zero"
-        raise DataError(f"{file}, {unit} {line}: the {role} is {what}")
+def _amounts(
+    role: str, array: Any, where: RowNumbers, chosen: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the weights or exposures; raise `DataError` if one of the ``chosen`` rows has none."""
+    is_text = stored_as(array.type) == "string"
+    amounts = np.full(len(array), np.nan) if is_text else numbers_of(array)
+    right = np.isfinite(amounts) & (amounts > 0 if role == "exposure" else amounts >= 0)
+    if right[chosen].all():
+        return np.where(right, amounts, 1.0)
+    row = int(chosen[np.argmin(right[chosen])])
+    value, what = array[row].as_py(), label_text(amounts[row])
+    if np.isnan(amounts[row]):
+        is_word = isinstance(value, str) and value not in MISSING_WORDS
+        what = f"{value!r}, which is no number" if is_word else "missing"
+    elif role == "exposure":
+        what += ", not above zero"
+    file, line, unit = where(row)
+    raise DataError(f"{file}, {unit} {line}: the {role} is {what}")
 
 
 def _in_words(column: Column) -> str:

@@ -7,7 +7,7 @@ Tables are flattened as they are read, so no other module handles nested types.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -31,26 +31,17 @@ def is_nested(kind: Any) -> bool:
     >>> [is_nested(kind) for kind in kinds]
     [True, True, False]
     """
-    return pyarrow().types.is_struct(kind) or _is_number_list(kind) or _is_extension(kind)
-
-
-def _is_number_list(kind: Any) -> bool:
-    """Whether the type is a list of numbers or booleans, nested to any depth."""
-    if not is_list(kind):
-        return False
-    inner = kind.value_type
-    is_number = stored_as(inner) in ("number", "boolean") and not pyarrow().types.is_null(inner)
-    return is_number or _is_number_list(inner)
-
-
-def _is_extension(kind: Any) -> bool:
     pa = pyarrow()
+    if is_list(kind):
+        inner = kind.value_type
+        is_number = stored_as(inner) in ("number", "boolean") and not pa.types.is_null(inner)
+        return is_number or (is_list(inner) and is_nested(inner))
     if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return isinstance(kind, pa.BaseExtensionType) or pa.types.is_interval(kind)
+        return is_nested(kind.value_type)
+    is_struct = pa.types.is_struct(kind)
+    return is_struct or pa.types.is_interval(kind) or isinstance(kind, pa.BaseExtensionType)
 
 
-@dataclass(slots=True)
 class Layout:
     """How nested columns map to flat ones.
 
@@ -62,8 +53,9 @@ class Layout:
         The column of the source that each flat column comes from.
     """
 
-    lists: dict[str, int] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
+    def __init__(self, lists: dict[str, int] | None = None) -> None:
+        self.lists = lists or {}
+        self.origins: dict[str, str] = {}
 
     def flatten(self, table: Any) -> tuple[Any, dict[int, str]]:
         """Return the flattened table, and the reason for each row that is invalid.
@@ -78,9 +70,7 @@ class Layout:
             parts = dict(self._parts(name, column, wrong))
             self.origins |= dict.fromkeys(parts, name)
             flat |= parts
-        pa = pyarrow()
-        make = pa.table if isinstance(table, pa.Table) else pa.RecordBatch.from_pydict
-        return make(flat), wrong
+        return type(table).from_pydict(flat), wrong
 
     def named(self, columns: Columns) -> Columns:
         """Return ``columns`` with each name of a struct or list replaced by its flat columns."""
@@ -96,17 +86,16 @@ class Layout:
 
     def _parts(self, name: str, column: Any, wrong: dict[int, str]) -> Iterator[tuple[str, Any]]:
         """Yield the flat columns of ``column`` with their names; add invalid rows to ``wrong``."""
-        kind = column.type
-        if pyarrow().types.is_struct(kind):
-            for place, part in enumerate(column.flatten()):
-                yield from self._parts(f"{name}.{kind.field(place).name}", part, wrong)
-        elif _is_number_list(kind):
+        if not is_nested(column.type):
+            yield name, column
+        elif pyarrow().types.is_struct(column.type):
+            for field, part in zip(column.type, column.flatten(), strict=True):
+                yield from self._parts(f"{name}.{field.name}", part, wrong)
+        elif is_list(column.type):
             for place, part in enumerate(self._items(name, in_one_piece(column), wrong)):
                 yield from self._parts(f"{name}[{place}]", part, wrong)
-        elif _is_extension(kind):
-            yield from self._parts(name, _without_extension(in_one_piece(column)), wrong)
         else:
-            yield name, column
+            yield from self._parts(name, _without_extension(in_one_piece(column)), wrong)
 
     def _items(self, name: str, column: Any, wrong: dict[int, str]) -> list[Any]:
         """Return the first, second, ... items of a list column; null lists have null items.
@@ -115,23 +104,20 @@ class Layout:
         """
         import pyarrow.compute as pc
 
-        lengths = pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
+        lengths = pc.list_value_length(column).fill_null(-1).to_numpy()
         there = np.flatnonzero(lengths >= 0)
-        if name not in self.lists:
-            if not len(there):
-                return []
-            self.lists[name] = int(lengths[there[0]])
-        size = self.lists[name]
+        if len(there):
+            self.lists.setdefault(name, int(lengths[there[0]]))
+        size = self.lists.get(name, 0)
         right = lengths == size
         for row in there[~right[there]].tolist():
             reason = f"the list in column {name} has {lengths[row]:,} numbers, where the first has "
             wrong.setdefault(row, f"{reason}{size:,}; drop={(name,)!r} leaves it out")
         pa = pyarrow()
         values = column.flatten()
-        if values.null_count == 0 and (pa.types.is_floating(values.type) and right.all()):
+        if size and right.all() and not values.null_count and pa.types.is_floating(values.type):
             # A transposed copy: an embedding of 384 numbers takes half the time of `list_element`.
-            rows = values.to_numpy().reshape(-1, size)
-            return [pa.array(item) for item in np.ascontiguousarray(rows.T)]
+            return list(map(pa.array, np.ascontiguousarray(values.to_numpy().reshape(-1, size).T)))
         known = pc.if_else(pa.array(right), column, pa.scalar(None, column.type))
         return [pc.list_element(known, place) for place in range(size)]
 

@@ -11,32 +11,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import column_numbers, number_matrix
+from polyak._core import number_matrix
 from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import (
+    MISSING_WORDS,
     core_form,
     in_one_piece,
     is_category,
     is_core_form,
-    single_column,
     stored_as,
 )
 from polyak.data.tables.look import numbers_rows
 from polyak.data.tables.number_formats import (
     STANDARD,
+    TIMES,
     PlainText,
+    any_values,
     best_format,
     common_unit,
     find_formats,
     fits,
     fits_some,
-    is_iso,
     odd_words,
     string_columns,
     with_values,
 )
-from polyak.data.tables.targets import values_in, words_of
+from polyak.data.tables.targets import numbers_of, values_in, words_of
 from polyak.errors import DataError
 from polyak.model.dialect import NUMBERS, Dialect
 from polyak.model.schema import DAYS_A_YEAR, Column, Schema, Target
@@ -78,7 +79,7 @@ def choose_schema(
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
-    columns = _columns(sample, whole, chosen, wanted, source)
+    columns = _columns(sample, chosen, wanted, source)
     for column in columns:
         if column.kind == "category" and column.name not in wanted.categorical:
             doubt = _doubt_about_words(column.name, whole, source, text)
@@ -129,18 +130,21 @@ def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | Non
     if stored_as(array.type) != "string":
         return None
     array = core_form(array, "category")
-    words = sorted(word for word in array.unique().to_pylist() if word is not None)
-    odd = odd_words(words, text)[:3]
-    if odd:
-        use = f"missing={tuple(odd)!r} reads these as missing values"
-        return (
-            f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
-            f"dates: {'replace these by None' if source == FRAME else use}"
-        )
-    if unit := common_unit(words):
-        return f", though all are numbers with {unit!r}: remove that to learn from numbers"
     first = array.slice(0, SAMPLE_ROWS)
-    if LEAST_ROWS <= len(first) < len(first.unique()) / NEARLY_ALL:
+    different = set(first.to_pylist()) - {None, *MISSING_WORDS}
+    if any_values(different):
+        # Only then all words: `unique` imports pyarrow.compute, which takes 65 ms.
+        words = sorted(word for word in array.unique().to_pylist() if word is not None)
+        odd = odd_words(words, text)[:3]
+        if odd:
+            use = f"missing={tuple(odd)!r} reads these as missing values"
+            return (
+                f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
+                f"dates: {'replace these by None' if source == FRAME else use}"
+            )
+        if unit := common_unit(words):
+            return f", though all are numbers with {unit!r}: remove that to learn from numbers"
+    if LEAST_ROWS <= len(first) < len(different) / NEARLY_ALL:
         return (
             f", and nearly every row has its own: drop={(name,)!r} leaves it out, if it is no "
             "number or date to convert"
@@ -164,13 +168,8 @@ def _first_values(sample: Any) -> Any:
     return head
 
 
-def _columns(
-    sample: Any, whole: Any, chosen: list[str], wanted: Columns, source: str
-) -> list[Column]:
-    """Return the feature columns, without those of types that cannot be learned from.
-
-    ``sample`` has the first values, ``whole`` all rows that decide on types.
-    """
+def _columns(sample: Any, chosen: list[str], wanted: Columns, source: str) -> list[Column]:
+    """Return the feature columns, without those of types that cannot be learned from."""
     types = dict(zip(sample.column_names, sample.schema.types, strict=True))
     categories = [name for name in chosen if is_category(types[name])]
     kinds = dict.fromkeys(categories, "categorical") | dict.fromkeys(wanted.numeric)
@@ -184,11 +183,6 @@ def _columns(
             columns.append(Column(name, "number", "number", *scales[name]))
             continue
         column = _column(name, sample.column(name), kinds.get(name), source)
-        is_date = column is not None and column.kind in ("date", "time")
-        is_text = stored_as(types[name]) == "string"
-        if is_date and is_text and not is_iso(in_one_piece(whole.column(name))):
-            # A word in later rows makes a column of dates one of words.
-            column = Column(name, "category", "string")
         if column is not None:
             columns.append(column)
     return columns
@@ -215,7 +209,7 @@ def formats_to_read(
     sample: Any, schema: Schema, source: str, dialect: Dialect, text: PlainText | None
 ) -> dict[str, str]:
     """Return the formats of this table, which may differ from those of the training table."""
-    kinds = {column.name: column.kind for column in schema.columns if column.kind in _VALUES}
+    kinds = {column.name: column.kind for column in schema.columns if column.kind in STANDARD}
     if schema.target is not None and schema.target.kind != "class":
         kinds[schema.target.name] = "number"
     kinds |= dict.fromkeys(filter(None, (schema.weight, schema.exposure)), "number")
@@ -223,21 +217,21 @@ def formats_to_read(
     there = set(sample.column_names)
     names = [name for name in kinds if name in there]
     texts = string_columns(sample, names, names)
-    usual = {n: schema.written.get(n) or STANDARD.get(kinds[n], "") for n in texts}
-    usual = {n: format for n, format in usual.items() if format and fits_some(texts[n], format)}
+    usual = {n: schema.written.get(n) or STANDARD[kind] for n, kind in kinds.items()}
+    # Whatever is not a time is missing among times, also in a field of JSON that comes later.
+    times = {name: usual[name] for name, kind in kinds.items() if kind in TIMES}
+    usual = {n: usual[n] for n in texts if fits_some(texts[n], usual[n])}
     left = {n: a for n, a in texts.items() if n not in usual or not fits(a, usual[n])}
     numbers = _plain([name for name in names if name not in texts], text)
     known = {name: schema.written[name] for name in numbers if name in schema.written}
     numbers = [name for name in numbers if name not in known]
-    return usual | known | find_formats(left, dialect, source, text=text, numbers=numbers)
+    found = find_formats(left, dialect, source, text=text, numbers=numbers)
+    return times | usual | known | found
 
 
 def _plain(names: list[str], text: PlainText | None) -> list[str]:
     """Return the columns of a CSV table that are plain numbers, other tables have none."""
     return [] if text is None else names
-
-
-_VALUES = ("number", "boolean", "date", "time", "clock")
 
 
 def _without_index(sample: Any, names: list[str], wanted: set[str], source: str) -> list[str]:
@@ -317,23 +311,18 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
         return Column(name, "bag" if stored == "strings" else "category", stored)
     if stored == "strings":
         return Column(name, "bag", stored)
-    kind = stored
-    numbers, is_time, has_clock = column_numbers(
-        *single_column(core_form(in_one_piece(array), stored))
-    )
     if stored == "string":
-        if not is_time:
-            return Column(name, "category", stored)
-        kind = "time" if has_clock else "date"
-    if kind == "boolean":
-        return Column(name, kind, stored)
-    if kind == "clock":
-        return Column(name, kind, kind, 0.5, 1.0)
-    # Dates and times have the same schema whether they are stored as timestamps or as strings.
+        return Column(name, "category", stored)
+    if stored == "boolean":
+        return Column(name, stored, stored)
+    if stored == "clock":
+        return Column(name, stored, stored, 0.5, 1.0)
+    numbers = numbers_of(in_one_piece(array))
     known = numbers[np.isfinite(numbers)]
     mean = float(known.sum()) / len(known) if len(known) else 0.0
     spread = float(f"{known.std():.6g}") if len(known) else 0.0
-    return Column(name, kind, kind, float(round(mean)), DAYS_A_YEAR if len(known) else 1.0, spread)
+    scale = DAYS_A_YEAR if len(known) else 1.0
+    return Column(name, stored, stored, float(round(mean)), scale, spread)
 
 
 def _look_at_numbers(sample: Any, names: list[str]) -> dict[str, tuple[float, float, float]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.tables.arrow_types import in_one_piece, stored_as
+from polyak.data.tables.arrow_types import MISSING_WORDS, in_one_piece, stored_as
 from polyak.data.tables.targets import numbers_of, words_of
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
@@ -98,22 +98,20 @@ def _looks(sample: Any, shown: dict[str, list[str]], schema: Schema) -> list[Col
 
 def _values(array: Any, kind: str) -> tuple[str, float]:
     """Return the range or the number of distinct values, as text, and the share missing."""
-    pa = pyarrow()
+    is_a = pyarrow().types
     rows = max(len(array), 1)
     stored = stored_as(array.type)
     if stored is None or stored == "strings":
         return str(array.type), array.null_count / rows
-    if kind == "category" or stored == "string":
-        words, there = words_of(array)
-        if kind in ("date", "time") and there.any():
-            return f"{_day(min(words[there]))} to {_day(max(words[there]))}", _share(~there)
-        different = len(set(words[there].tolist()))
-        return f"{different:,} different", _share(~there)
-    if pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type):
-        import pyarrow.compute as pc
-
-        ends = pc.min_max(array).as_py()
-        return f"{ends['min']} to {ends['max']}", array.null_count / rows
+    is_time = is_a.is_temporal(array.type) and not is_a.is_duration(array.type)
+    if kind == "category" or stored == "string" or is_time:
+        words = [word for word in array.to_pylist() if word not in (None, *MISSING_WORDS)]
+        missing = 1.0 - len(words) / rows
+        if kind == "category" or not is_time or not words:
+            return f"{len(set(words)):,} different", missing
+        ends = str(min(words)), str(max(words))
+        first, last = (end.removesuffix(":00").removesuffix(" 00:00") for end in ends)
+        return f"{first} to {last}", missing
     numbers = numbers_of(array)
     known = numbers[~np.isnan(numbers)]
     missing = 1.0 - len(known) / rows
@@ -122,14 +120,6 @@ def _values(array: Any, kind: str) -> tuple[str, float]:
     if stored == "boolean":
         return f"{known.mean():.0%} true", missing
     return f"{known.min():.6g} to {known.max():.6g}", missing
-
-
-def _day(time: str) -> str:
-    return time.removesuffix(":00").removesuffix("00:00").rstrip("T ")
-
-
-def _share(of: NDArray[np.bool_]) -> float:
-    return float(np.mean(of)) if len(of) else 0.0
 
 
 def doubts(sample: Any, schema: Schema) -> list[str]:
@@ -188,7 +178,7 @@ def _answers(sample: Any, schema: Schema) -> NDArray[Any] | None:
 def _tells(array: Any, kind: str, answers: NDArray[Any]) -> bool:
     """Whether a column determines the target, or is almost perfectly correlated with it."""
     if kind in ("category", "boolean"):
-        pairs = list(zip(words_of(array)[0].tolist(), answers.tolist(), strict=True))
+        pairs = list(zip(array.to_pylist(), answers.tolist(), strict=True))
         words, values = {word for word, _ in pairs}, {value for _, value in pairs}
         few = len(words) <= len(pairs) // 10 and 2 <= len(values) <= len(words)
         return few and len(set(pairs)) == len(words)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak._core import column_numbers, written_dates, written_numbers
+from polyak._core import written_dates, written_numbers
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
@@ -25,7 +25,6 @@ from polyak.data.tables.arrow_types import (
     core_form,
     in_one_piece,
     is_category,
-    single_column,
     stored_as,
     with_column,
 )
@@ -33,7 +32,8 @@ from polyak.model.dialect import CLOCK, DATES, NUMBERS, PLAIN, TRUTHS, Dialect
 from polyak.optional_imports import pyarrow
 
 MISSING = list(MISSING_WORDS)
-STANDARD = {"number": PLAIN, "boolean": "true/false"}
+TIMES = {"date": "y/m/d", "time": "y/m/d", "clock": CLOCK}
+STANDARD = {"number": PLAIN, "boolean": "true/false", **TIMES}
 """The formats of text columns of these kinds unless the schema names another."""
 MANY_WORDS, NEARLY_ALL = 50, 0.9
 """A column of this number of distinct words, of which this share is in one format, is suspected to
@@ -83,7 +83,7 @@ def parse_words(array: Any, format: str) -> tuple[Any, NDArray[np.int64]]:
     times, wrong, has_clock = written_dates(schema, data, DATES[format], MISSING)
     moments = times.view("datetime64[us]")
     if format == CLOCK:
-        return arrow_numbers(moments).cast(pa.int64()).cast(pa.time64("us")), wrong
+        return arrow_numbers(moments).view(pa.time64("us")), wrong
     return arrow_numbers(moments if has_clock else moments.astype("datetime64[D]")), wrong
 
 
@@ -117,6 +117,15 @@ def fits_some(array: Any, format: str) -> bool:
 def best_format(array: Any, formats: Iterable[str]) -> str:
     """Return the format that most strings of ``array`` are in."""
     return min(formats, key=lambda format: len(parse_words(array, format)[1]))
+
+
+def any_values(words: Collection[str]) -> bool:
+    """Whether any word is a number or a date, or all are numbers with a unit."""
+    array = arrow_words(list(words))
+    have_units = all(map(_WITH_UNIT.fullmatch, words))
+    return have_units or any(
+        len(parse_words(array, format)[1]) < len(array) for format in (*NUMBERS, *DATES)
+    )
 
 
 def odd_words(words: list[str], text: PlainText | None) -> list[str]:
@@ -172,7 +181,6 @@ def find_formats(
         if name != target and (format := _truth_format(array))
     }
     left = {n: array for n, array in words.items() if n not in found and _has_digits(array)}
-    left = {name: array for name, array in left.items() if not is_iso(array)}
     found |= _date_formats({n: a for n, a in left.items() if n != target}, dialect, source)
     left = {name: array for name, array in left.items() if name not in found}
     return found | _number_formats(left, dialect, source, text, numbers)
@@ -271,9 +279,12 @@ def with_values(table: Any, formats: dict[str, str], text: PlainText | None = No
     """Return ``table``, rows of the sample of ``text``, with the columns of ``formats`` parsed."""
     for name, format in formats.items():
         place = table.schema.get_field_index(name)
+        if place < 0:
+            continue
         column = table.column(place)
         if stored_as(column.type) != "string":
-            assert text is not None
+            if text is None:
+                continue
             column = text.words([name]).column(name).slice(0, table.num_rows)
         values = parse_words(in_one_piece(column), format)[0]
         table = with_column(table, place, name, values)
@@ -338,11 +349,6 @@ def loses_digits(words: Any) -> bool:
         if digits.isdecimal() and (digits != str(int(digits)) or int(float(digits)) != int(digits)):
             return True
     return False
-
-
-def is_iso(array: Any) -> bool:
-    """Whether all strings are dates or times in ISO format, or missing."""
-    return bool(column_numbers(*single_column(core_form(array, "date")))[1])
 
 
 def _first(array: Any) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from polyak.data.options import ReadOptions
 from polyak.data.random_order import Pieces
 from polyak.data.sources.files import File, Pipe, fingerprint, name_of_all, total_size
+from polyak.data.sources.folders import RemoteFile
 from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
 from polyak.data.tables.partitions import partition_columns, with_keys
@@ -275,7 +276,9 @@ class _Opened:
         pa = pyarrow()
         self._name = file.name
         self._is_parquet = format == "parquet"
-        self._source = file.raw() if hasattr(file, "raw") else pa.OSFile(os.fsencode(file.name))
+        self._source = (
+            file.raw() if isinstance(file, RemoteFile) else pa.OSFile(os.fsencode(file.name))
+        )
         try:
             self._file = self._open()
             if _know_types(self.schema):
@@ -303,7 +306,8 @@ class _Opened:
         if self._is_parquet:
             from pyarrow import parquet
 
-            return parquet.ParquetFile(self._source)
+            # Otherwise newer versions of pyarrow keep in memory what was read of the file.
+            return parquet.ParquetFile(self._source, pre_buffer=False)
         is_file = self._source.read(6) == b"ARROW1"
         self._source.seek(0)
         ipc = pyarrow().ipc
@@ -358,7 +362,9 @@ class _Opened:
         coded = [name for name in words if stored_as(self.schema.field(name).type) == "string"]
         file = self._file
         if coded or buffer:
-            file = parquet.ParquetFile(self._source, read_dictionary=coded, buffer_size=buffer)
+            file = parquet.ParquetFile(
+                self._source, read_dictionary=coded, buffer_size=buffer, pre_buffer=False
+            )
         read: Iterator[Any] = file.iter_batches(size, row_groups=groups, columns=columns)
         return read
 

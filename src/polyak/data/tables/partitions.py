@@ -14,7 +14,7 @@ def partition_columns(files: Sequence[Any]) -> list[dict[str, Any]]:
 
     A column is numeric if its values in all files are integers or missing.
     """
-    keys: list[dict[str, str | None]] = [getattr(file, "keys", {}) for file in files]
+    keys: list[dict[str, str | None]] = [file.keys for file in files]
     if not any(keys):
         return [{} for _ in files]
     pa = pyarrow()

@@ -88,7 +88,7 @@ class TableReader:
         types |= dict.fromkeys(self._plain_roles, "number")
         # The core parses plain numbers of CSV itself; other formats are strings first.
         is_plain = [n for n, format in roles.formats.items() if self._text and format == PLAIN]
-        types |= dict.fromkeys(roles.formats, "string") | dict.fromkeys(is_plain, "number")
+        types |= dict.fromkeys(roles.formats, "written") | dict.fromkeys(is_plain, "number")
         if schema.target is not None and schema.target.kind == "class":
             types[schema.target.name] = "string"
         others = filter(None, (roles.target, roles.weight, roles.exposure))
@@ -281,4 +281,4 @@ def _is_or_are(names: list[str]) -> str:
 
 def _stored(column: Column) -> str:
     """Return the type that a text format has to parse a column as."""
-    return "string" if column.kind in ("category", "date", "time", "text") else column.stored
+    return "string" if column.kind in ("category", "text") else column.stored

@@ -9,51 +9,23 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from polyak.data.options import ReadOptions
 from polyak.data.tables.frames import as_table, is_frame
-from polyak.data.tables.inference import SAMPLE_ROWS, no_such_column
-from polyak.data.tables.reader import TableReader
+from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
-from polyak.errors import DataError
+from polyak.errors import DataError, SourceError
 from polyak.optional_imports import needed, pyarrow
 
 BATCH_ROWS = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """A source of record batches.
-
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    read : function
-        Returns the batches, or tables, of the columns given, or of all columns for None.
-    query : str
-        What identifies the data, as far as it is known: the text of a query, names of files.
-    advice : str
-        How to have the rows in random order.
-    is_once : bool
-        Whether it can be read once only.
-    """
-
-    name: str
-    read: Callable[[list[str] | None], Iterable[Any]]
-    query: str = ""
-    advice: str = ""
-    is_once: bool = False
-
-
-def feed_of(source: Any) -> Feed | None:
-    """Return a stream of record batches as a feed; None for any other source.
+def stream_of(source: Any) -> StreamSource | None:
+    """Return a stream of record batches as a table source; None for any other source.
 
     Frames and tables in memory are not streams: all their rows are known.
     """
-    if isinstance(source, Feed):
+    if isinstance(source, StreamSource):
         return source
     library = type(source).__module__.partition(".")[0].lstrip("_")
     kind = type(source).__name__
@@ -75,8 +47,8 @@ def feed_of(source: Any) -> Feed | None:
     return None
 
 
-def query_feed(text: str) -> Feed:
-    """Return a query as a feed; ``FILE?QUERY`` queries a database file."""
+def stream_of_query(text: str) -> StreamSource:
+    """Return the rows of a query as a table source; ``FILE?QUERY`` queries a database file."""
     duckdb = needed("duckdb", "duckdb")
     file, mark, query = text.partition("?")
     is_file = bool(mark) and not file.strip().upper().startswith(("SELECT", "FROM", "WITH"))
@@ -90,7 +62,7 @@ def query_feed(text: str) -> Feed:
     return _relation(relation)
 
 
-def _relation(relation: Any) -> Feed:
+def _relation(relation: Any) -> StreamSource:
     def read(columns: list[str] | None) -> Iterable[Any]:
         duckdb = sys.modules["duckdb"]
         chosen = relation
@@ -99,21 +71,21 @@ def _relation(relation: Any) -> Feed:
         batches: Iterable[Any] = chosen.to_arrow_reader(BATCH_ROWS)
         return batches
 
-    return Feed(
+    return StreamSource(
         "the DuckDB query",
         read,
         relation.sql_query(),
-        "add ORDER BY hash(...) of a column, or USING SAMPLE 100%, to the query",
+        "add ORDER BY hash(...) of a column to the query",
     )
 
 
-def _lazy_frame(frame: Any) -> Feed:
+def _lazy_frame(frame: Any) -> StreamSource:
     def read(columns: list[str] | None) -> Iterable[Any]:
         chosen = frame if columns is None else frame.select(columns)
         batches: Iterable[Any] = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
         return batches
 
-    return Feed(
+    return StreamSource(
         "the lazy frame",
         read,
         frame.explain(optimized=False),
@@ -121,58 +93,91 @@ def _lazy_frame(frame: Any) -> Feed:
     )
 
 
-def _dataset(dataset: Any) -> Feed:
+def _dataset(dataset: Any) -> StreamSource:
     def read(columns: list[str] | None) -> Iterable[Any]:
-        # Without a limit on what is read ahead, a scan holds gigabytes.
+        # With threads, and with buffers for all column chunks of a Parquet file, a scan reads far
+        # ahead of a slower reader, whatever its limits are.
+        library = sys.modules["pyarrow.dataset"]
+        is_parquet = isinstance(getattr(dataset, "format", None), library.ParquetFileFormat)
         scanner = dataset.scanner(
-            columns=columns, batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=1
+            columns=columns,
+            batch_size=BATCH_ROWS,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+            fragment_scan_options=library.ParquetFragmentScanOptions(pre_buffer=False)
+            if is_parquet
+            else None,
         )
         batches: Iterable[Any] = scanner.to_reader()
         return batches
 
+    chosen = str(getattr(dataset, "_scan_options", ""))  # its filter
     files = getattr(dataset, "files", ())
-    return Feed("the data set", read, "\n".join(files), "read its files with order='auto'")
+    return StreamSource(
+        "the data set",
+        read,
+        "\n".join([chosen, *files]),
+        "read its files with order='auto', or its to_table()",
+    )
 
 
-def _hugging_face(dataset: Any) -> Feed:
+def _hugging_face(dataset: Any) -> StreamSource:
     def read(columns: list[str] | None) -> Iterable[Any]:
         chosen = dataset if columns is None else dataset.select_columns(columns)
         batches: Iterable[Any] = chosen.with_format("arrow").iter(batch_size=BATCH_ROWS)
         return batches
 
-    return Feed("the data set", read, getattr(dataset, "_fingerprint", ""), "shuffle() it")
+    return StreamSource("the data set", read, getattr(dataset, "_fingerprint", ""), "shuffle() it")
 
 
-def _once(name: str, batches: Iterable[Any]) -> Feed:
-    return Feed(name, lambda columns: batches, advice="shuffle its rows", is_once=True)
+def _once(name: str, batches: Iterable[Any]) -> StreamSource:
+    return StreamSource(name, lambda columns: batches, advice="shuffle its rows", is_once=True)
 
 
-def _foreign(source: Any, name: str) -> Feed:
+def _foreign(source: Any, name: str) -> StreamSource:
     """Return a table of an unknown library, of which only Arrow's interface is known."""
 
     def read(columns: list[str] | None) -> Iterable[Any]:
         batches: Iterable[Any] = pyarrow().RecordBatchReader.from_stream(source)
         return batches
 
-    return Feed(name, read, advice="shuffle its rows", is_once=True)
-
-
-def open_feed(feed: Feed, options: ReadOptions) -> TableReader:
-    """Return a reader of a stream of record batches."""
-    return TableReader(StreamSource(feed), options)
+    return StreamSource(name, read, advice="shuffle its rows", is_once=True)
 
 
 class StreamSource:
-    """Reads a feed in batches of bounded size; resumes by skipping rows."""
+    """Reads record batches in pieces of bounded size; resumes by skipping rows.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    read : function
+        Returns the batches, or tables, of the columns given, or of all columns for None.
+    query : str
+        What identifies the data, as far as it is known: the text of a query, names of files.
+    advice : str
+        How to have the rows in random order.
+    is_once : bool
+        Whether it can be read once only.
+    """
 
     format = "stream"
     bytes_total: int | None = None
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
-        self.name = feed.name
-        self.advice = feed.advice
-        self.is_once = feed.is_once
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[list[str] | None], Iterable[Any]],
+        query: str = "",
+        advice: str = "",
+        is_once: bool = False,
+    ) -> None:
+        self.name = name
+        self.advice = advice
+        self.is_once = is_once
+        self._read = read
+        self._query = query
         self._begun: tuple[list[Any], Iterator[Any]] | None = None
         self._first: Any = None
         self._columns: list[str] = []
@@ -180,7 +185,7 @@ class StreamSource:
 
     def fingerprint(self) -> str:
         """Return a hash of the query and the schema."""
-        text = f"{self._feed.query}\n{self._schema}"
+        text = f"{self._query}\n{self._schema}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def sample(self) -> Any:
@@ -190,7 +195,7 @@ class StreamSource:
         """
         if self._first is not None:
             return self._first
-        batches = self.read(None)
+        batches = self.record_batches(None)
         held = []
         rows = 0
         for batch in batches:
@@ -237,17 +242,17 @@ class StreamSource:
         if begun is None:
             if self.is_once:
                 raise DataError(f"{self.name} can be read once only")
-            yield from self.read(self._columns)
+            yield from self.record_batches(self._columns)
             return
         for batches in begun:
             for batch in batches:
                 yield batch.select(self._columns)
 
-    def read(self, columns: list[str] | None) -> Generator[Any]:
+    def record_batches(self, columns: list[str] | None) -> Generator[Any]:
         """Yield record batches of one schema; errors of the source become `DataError`."""
         rows, schema = 0, None
         try:
-            for part in self._feed.read(columns):
+            for part in self._read(columns):
                 is_batch = isinstance(part, pyarrow().RecordBatch)
                 table = pyarrow().Table.from_batches([part]) if is_batch else as_table(part)
                 schema = table.schema if schema is None else schema
@@ -255,25 +260,28 @@ class StreamSource:
                 for batch in table.to_batches():
                     rows += batch.num_rows
                     yield batch
-        except (DataError, GeneratorExit):
+        except (SourceError, GeneratorExit):
             raise
         except Exception as error:  # whatever the library of the source raises
             what = _first_line(error)
-            raise DataError(f"{self.name} failed after {rows:,} rows: {what}") from error
+            raise SourceError(f"{self.name} failed after {rows:,} rows: {what}") from error
 
     def _check_schema(self, schema: Any, first: Any, rows: int) -> None:
         if schema.equals(first):
             return
-        for field in first:
-            if schema.get_field_index(field.name) < 0:
-                raise no_such_column(field.name, schema.names, f"{self.name}, row {rows + 1}:")
-            other = schema.field(field.name).type
-            if other != field.type:
-                raise DataError(
-                    f"{self.name}, row {rows + 1}: the column {field.name} holds {other}, but it "
-                    f"was {field.type} before"
+        place = f"{self.name}, row {rows + 1}"
+        for name in {**dict.fromkeys(first.names), **dict.fromkeys(schema.names)}:
+            if name not in schema.names:
+                raise SourceError(f"{place}: there is no column {name}, but there was before")
+            if name not in first.names:
+                raise SourceError(f"{place}: the column {name} was not there before")
+        if schema.names != first.names:
+            raise SourceError(f"{place}: the columns are in another order than before")
+        for old, new in zip(first, schema, strict=True):
+            if new.type != old.type:
+                raise SourceError(
+                    f"{place}: the column {new.name} holds {new.type}, but it was {old.type} before"
                 )
-        raise DataError(f"{self.name}, row {rows + 1}: the columns differ from those before")
 
 
 def _first_line(error: Exception) -> str:

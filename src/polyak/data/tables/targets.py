@@ -12,21 +12,16 @@ from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
     codes_of,
     core_form,
-    numpy_numbers,
-    single_column,
+    in_one_piece,
+    is_category,
     stored_as,
 )
 from polyak.model.schema import Target
-from polyak.optional_imports import pyarrow
 
 
 def numbers_of(array: Any) -> NDArray[np.float64]:
     """Read a column as numbers, with NaN for nulls; dates and times in days."""
-    # Most columns are of this type already and need no conversion by the core.
-    if isinstance(array, pyarrow().DoubleArray):
-        return numpy_numbers(array, np.nan)
-    numbers: NDArray[np.float64] = column_numbers(*single_column(core_form(array, "number")))[0]
-    return numbers
+    return column_numbers(*core_form(array, "number").__arrow_c_array__())
 
 
 def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -40,13 +35,9 @@ def words_of(array: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     >>> words_of(pa.array([1.0, None, 2.5]))
     (array(['1', None, '2.5'], dtype=object), array([ True, False,  True]))
     """
-    encoded = core_form(array, "category")
-    if not hasattr(encoded.type, "value_type"):
+    encoded = in_one_piece(core_form(array, "category"))
+    if not is_category(encoded.type):
         encoded = encoded.dictionary_encode()
-    if hasattr(encoded, "combine_chunks") and hasattr(encoded, "num_chunks"):
-        encoded = encoded.unify_dictionaries().combine_chunks()
-        if hasattr(encoded, "num_chunks"):
-            encoded = encoded.chunk(0)
     known: list[Any] = [
         None if word is None or word in MISSING_WORDS else word
         for word in encoded.dictionary.to_pylist()
@@ -66,12 +57,8 @@ def values_in(array: Any) -> int:
     >>> values_in(pa.array([1.0, None, 2.5, 1.0])), values_in(pa.array(["a", "b", "NA"]))
     (2, 2)
     """
-    whole = array.combine_chunks() if hasattr(array, "num_chunks") else array
-    # Numbers have the same count of distinct values as their strings, so they are not converted.
-    if isinstance(whole, pyarrow().DoubleArray):
-        numbers = numbers_of(whole)
-        return len(np.unique(numbers[~np.isnan(numbers)]))
-    return len({word for word in words_of(array)[0].tolist() if word is not None})
+    values = in_one_piece(array).to_pylist()
+    return len({value for value in values if value == value} - {None, *MISSING_WORDS})
 
 
 def read_targets(array: Any, target: Target) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -1,8 +1,8 @@
 """Predictions as tables: CSV, JSON or Parquet, a batch at a time.
 
-A table has the columns of the source that were asked for, then ``prediction``, then scores or
-probabilities if they were asked for, then the ends of their intervals if those were. pyarrow
-writes it, and is imported only for that.
+A table has the columns of the source that were asked for, then ``prediction``, then scores,
+probabilities or contributions if they were asked for, then the ends of their intervals if those
+were. pyarrow writes it, and is imported only for that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import written_file
 from polyak.losses import get_loss
-from polyak.optional_imports import needed
+from polyak.model.effects import contribution_owners, contributions
+from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
 from polyak.rows.labels import exact_labels
 
@@ -43,7 +44,7 @@ def table_maker(
     >>> table_maker(model, "scores")(np.array([[2.0], [-2.0]]), None).to_pydict()
     {'prediction': ['yes', 'no'], 'score': [2.0, -2.0]}
     """
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     names = _names(model, what)
     if bounds is not None:
         values = names if model.classes is None else names[1:]
@@ -69,6 +70,8 @@ def table_maker(
             columns += list(model.proba_from_scores(scores).T)
         elif what == "scores" and labels is not None:
             columns += list(scores.T)
+        elif what == "contributions":
+            columns += list(contributions(model, rows)[1].reshape(len(scores), -1).T)
         for end in () if bounds is None else bounds(rows):
             columns += list(end.T)
         arrays = [pa.array(column) for column in columns]
@@ -85,14 +88,14 @@ def with_empty_rows(table: Any, gaps: NDArray[np.int64] | None) -> Any:
     """Add a row of missing values for each one that could not be read."""
     if gaps is None:
         return table
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     rows = np.insert(np.arange(table.num_rows), gaps, -1)
     return table.take(pa.array(rows, mask=rows < 0))
 
 
 def with_row_numbers(table: Any, before: int) -> Any:
     """Put a column of the rows' numbers before the others."""
-    pa = needed("pyarrow", "tables")
+    pa = pyarrow()
     names = table.schema.names
     _check_names(names, ["row"])
     numbers = pa.array(np.arange(before + 1, before + 1 + table.num_rows))
@@ -101,15 +104,28 @@ def with_row_numbers(table: Any, before: int) -> Any:
 
 def _names(model: LinearModel, what: What) -> list[str]:
     outputs = len(model.intercept)
+    if what == "contributions":
+        ends = [""] if outputs == 1 else [f"_{name}" for name in _outputs(model)]
+        parts = [
+            f"contribution_{term}{end}" for term in contribution_owners(model)[0] for end in ends
+        ]
+        return _names(model, "labels") + parts
     if model.classes is None:
         return ["prediction"] if outputs == 1 else [f"prediction_{i}" for i in range(outputs)]
-    classes = [label_text(label) for label in model.classes]
+    classes = _outputs(model)
     if what == "proba":
         return ["prediction", *(f"proba_{name}" for name in classes)]
     if what == "scores":
         several = [f"score_{name}" for name in classes]
         return ["prediction", *(["score"] if outputs == 1 else several)]
     return ["prediction"]
+
+
+def _outputs(model: LinearModel) -> list[str]:
+    """Return the classes, or the numbers of the outputs, as text."""
+    if model.classes is None:
+        return [str(output) for output in range(len(model.intercept))]
+    return [label_text(label) for label in model.classes]
 
 
 def _decoded(column: Any) -> Any:
@@ -250,16 +266,12 @@ def _json_cells(column: Any) -> Any:
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_boolean(kind):
-        cells = pc.if_else(column, "true", "false")
-    elif pa.types.is_integer(kind):
-        cells = column.cast(pa.string())
-    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+    if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
         # JSON has no value for what is not finite.
         cells = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
     elif pa.types.is_nested(kind) or pa.types.is_null(kind):
         cells = pa.array([_json(value) for value in column.to_pylist()], pa.string())
-    else:  # each distinct value once: words, names, dates
+    else:  # each distinct value once: words, names, dates, truths
         coded = column.dictionary_encode()
         words = [_json(value) for value in coded.dictionary.to_pylist()]
         cells = pa.array(words, pa.string()).take(coded.indices)

@@ -22,7 +22,8 @@ terms, which take far longer to fit, race mostly against others of the same age.
 FIRST_FIT = 8
 """Rows at the first fit, ..."""
 FEATURES_PER_ROW = 16
-"""... or more rows, where there are more features than this for each of them."""
+"""... or more rows, where there are more features than this for each of them. Without a penalty,
+fewer rows than features determine no weights, so there it is one."""
 BLOCK = 4096
 """Rows of the first block. Up to a few thousand, more rows give better weights; beyond that the
 length makes little difference."""
@@ -43,6 +44,8 @@ class Cadence:
         blocks, and the rest once all rows are there.
     first_block : int
         The rows of the first block.
+    features_per_row : int
+        The most features for each row at the first fit.
 
     Examples
     --------
@@ -56,15 +59,21 @@ class Cadence:
     (4096, 16384)
     """
 
-    def __init__(self, growth: float = GROWTH, first_block: int = BLOCK) -> None:
+    def __init__(
+        self,
+        growth: float = GROWTH,
+        first_block: int = BLOCK,
+        features_per_row: int = FEATURES_PER_ROW,
+    ) -> None:
         self.growth, self.first_block = growth, first_block
+        self.features_per_row = features_per_row
         self.fitted = 0
 
     def next_fit(self, features: int) -> int:
         """Return the number of rows at which weights are to be refitted."""
         if math.isinf(self.growth):
             return sys.maxsize
-        first = max(FIRST_FIT, 1 << (features // FEATURES_PER_ROW).bit_length())
+        first = max(FIRST_FIT, 1 << (features // self.features_per_row).bit_length())
         return max(math.ceil(self.growth * self.fitted), first)
 
     def is_due(self, rows: int, features: int) -> bool:

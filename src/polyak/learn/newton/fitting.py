@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import FewerRows, definite, gram, times_transposed
+from polyak.learn.newton.block.algebra import (
+    FewerRows,
+    definite,
+    gram,
+    inverse_of,
+    times_transposed,
+)
 from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.block.step import QuadraticSummary, learn_block
@@ -83,7 +89,7 @@ class Fit:
         W = before.stacked([after.W for _, after in steps])
         if self.provisional:
             return before.moved_to(W)
-        if self.objective.intervals:
+        if before.M:
             G = [
                 before.G[k] + block.hessian_at(self._loss(k), W[:, self.objective.smallest, k])
                 for k, (block, _) in enumerate(steps)
@@ -107,7 +113,7 @@ class Fit:
         weighted = targets if weights is None else targets * weights[:, None]
         G = before.G[0] + gram(Z, weights, self.threads)
         b, W = before.P[:, 0] + times_transposed(Z, weighted, self.threads), before.W
-        if self.due or self.objective.intervals:
+        if self.due or before.M:
             W = self.penalty.nearly(G, b, W, self.lead, self.threads)
         return replace(before, W=W, P=b[:, None], G=[G], M=self._spreads(W, [G]))
 
@@ -123,7 +129,7 @@ class Fit:
             Z, held.targets(), held.weights(), self.threads, together=self.objective.softmax
         )
         summaries = before.summaries(with_rows=len(Z) < self.rows)
-        keep = not (self.provisional or self.objective.intervals)
+        keep = not (self.provisional or before.M)
         for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
             if past.G is not None and self.objective.is_ridge:
                 block = replace(block, rarity=rarity(past.G, penalty.shrink[:, self.lead]))
@@ -148,12 +154,13 @@ class Fit:
 
     def _spreads(self, W: Floats, G: list[Floats]) -> list[Floats]:
         """Return the sums of squared slopes that intervals need, the held rows' added."""
-        held, place = self.held, self.objective.smallest
-        Z, targets, found = held.rows(len(W)), held.targets(), []
+        held, place, found = self.held, self.objective.smallest, []
+        rows = (held.rows(len(W)), held.targets(), held.weights(), self.threads)
+        blocks = blocks_of(*rows, together=False)
         for k, so_far in enumerate(self.before.M):
             whole = definite(G[k % len(G)], self.penalty.shrink[:, place])
-            own = (targets[:, k], held.weights(), W[:, place, k], whole)
-            found.append(so_far + slope_spread(self._loss(k), Z, *own))
+            inverse = inverse_of(whole, len(W))
+            found.append(so_far + slope_spread(blocks[k], self._loss(k), W[:, place, k], inverse))
         return found
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.standardize import Standard
-from polyak.rows.sparse import Rows, SparseRows
-from polyak.rows.taken import SomeRows
+from polyak.rows.sparse import Rows, SparseRows, take_rows
+from polyak.rows.taken import SomeRows, TakenRows
 
 Floats = NDArray[np.float64]
 
@@ -76,10 +76,8 @@ class FeatureLimit:
 
     def admit(self, standard: Standard, rows: SomeRows) -> int:
         """Add columns for new features; return how many rows come before there are too many."""
-        same = not isinstance(rows, SparseRows) and rows.shape[1] == len(standard)
-        if self.closed or same:
-            return len(rows)
-        new, row = standard.appearing(rows)
+        plain = take_rows(rows.rows, rows.order) if isinstance(rows, TakenRows) else rows
+        new, row = standard.appearing(plain)
         spare = self.widest - len(standard)
         if len(new) > spare:
             return int(row[spare])

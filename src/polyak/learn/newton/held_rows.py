@@ -24,15 +24,14 @@ UNUSUAL = 1e8
 """A row is unusual if its squared norm, in standard units, is this many times the median."""
 
 
-def usual_weights(Z: NDArray[Any], weights: Floats, threads: int) -> Floats | None:
-    """Return the weights of rows in standard units; None where all are one.
+def usual_weights(norms: Floats, weights: Floats) -> Floats | None:
+    """Return the weights of rows whose squared norms are these; None where all are one.
 
     A row ten thousand times as long as most others weighs nothing, as in calibration: one absurd
     row would outweigh millions of others.
     """
-    norms = np.empty(len(Z))
-    if _core.block_norms(Z, norms, threads) > UNUSUAL:
-        median = np.sort(norms)[len(Z) // 2]
+    if np.fmax.reduce(norms, initial=0.0) > UNUSUAL:
+        median = np.sort(norms)[len(norms) // 2]
         weights = np.where(norms > UNUSUAL * max(median, 1.0), 0.0, weights)
     return None if (weights == 1.0).all() else weights
 
@@ -135,6 +134,10 @@ class HeldRows:
         self.count += len(rows)
         return left_out
 
+    def take_back(self, rows: int) -> None:
+        """Drop the last rows."""
+        self.count, self._usual = self.count - rows, None
+
     def forget(self) -> None:
         """Drop the held rows."""
         self.count, self._usual = 0, None
@@ -164,8 +167,9 @@ class HeldRows:
     def weights(self) -> Floats | None:
         """Return the weights of the held rows; None if all are one: see `usual_weights`."""
         if self._usual is None:
-            held = slice(self.count)
-            self._usual = (usual_weights(self._Z[held], self._weights[held], self._threads),)
+            held, norms = slice(self.count), np.empty(self.count)
+            _core.block_norms(self._Z[held], norms, self._threads)
+            self._usual = (usual_weights(norms, self._weights[held]),)
         return self._usual[0]
 
     def total_weight(self) -> float:

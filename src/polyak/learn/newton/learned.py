@@ -145,8 +145,9 @@ class Learned:
 
     def standard_rows(self, X: Rows) -> Floats:
         """Return rows in standard units, the constant first."""
-        Z = np.ones((len(X), self.columns))
-        self.standard.fill(X, Z[:, int(self.standard.fit_intercept) :])
+        Z, first = np.empty((len(X), self.columns)), int(self.standard.fit_intercept)
+        Z[:, :first] = 1.0
+        self.standard.fill(X, Z[:, first:])
         return Z
 
     def leaving_out(

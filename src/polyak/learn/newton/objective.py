@@ -38,6 +38,9 @@ class Objective:
     fit_intercept : bool
     intervals : bool
         Keep what standard errors at the smallest penalty need: another matrix.
+    at_hand : bool
+        All rows are in memory, so that matrix is computed in the end, see
+        `polyak.learn.newton.converging`.
     softmax : bool
         Learn all classes together, see `polyak.learn.newton.softmax`. Scores are then those of the
         odds of each class against the rest, which a softmax of the models' own gives.
@@ -59,6 +62,7 @@ class Objective:
     one_vs_rest: bool = False
     fit_intercept: bool = True
     intervals: bool = False
+    at_hand: bool = False
     softmax: bool = False
     together: bool = False
     sparsity: Sparsity | None = None
@@ -96,6 +100,11 @@ class Objective:
         """Whether the weights themselves are asked for: with intervals, or without a penalty."""
         return self.intervals or (self.sparsity is None and self.penalties.min() <= UNPENALISED)
 
+    @property
+    def is_unpenalised(self) -> bool:
+        """Whether there is no other penalty than the smallest, which makes equations definite."""
+        return self.sparsity is None and bool(self.penalties.max() <= UNPENALISED)
+
     def signs(self, targets: NDArray[Any]) -> Floats:
         """Return targets with a column per output: -1 and +1 for the classes of class numbers."""
         if self.one_vs_rest:
@@ -113,7 +122,7 @@ class Objective:
             len(self.penalties),
             self.outputs - int(self.softmax),
             exact=self.exact,
-            intervals=self.intervals,
+            intervals=self.intervals and not self.at_hand,
             together=self.softmax,
         )
 

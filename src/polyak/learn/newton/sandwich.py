@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import gram, solve_by
-from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.newton.block.algebra import gram, quadratic_form
+from polyak.learn.newton.block.curvature import Block, curvature
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss
@@ -24,8 +24,6 @@ from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
-ROWS_AT_A_TIME = 4096
-"""Leverages are computed for this number of rows at a time, not to hold their products."""
 EARLIEST = 10.0
 """Degrees of freedom per column below which weights are not compared with later ones."""
 NO_ROWS = (1e-12, 1e-6)
@@ -35,28 +33,16 @@ NOISE = 1e-6
 """The standard error, as a share of the score, below which targets have no noise."""
 
 
-def slope_spread(
-    loss: Loss,
-    Z: Floats,
-    targets: Floats,
-    weights: Floats | None,
-    w: Floats,
-    whole: Floats | None,
-) -> Floats:
+def slope_spread(block: Block, loss: Loss, w: Floats, inverse: Floats) -> Floats:
     """Return the sum of ``g² z zᵀ`` over rows, each slope as if its row had not been learned.
 
-    ``whole`` is the sum of the Hessians with the rows' own and the penalty, at w, as
-    `polyak.learn.newton.block.algebra.definite` returns it.
+    ``inverse`` is that of the sum of the Hessians with the rows' own and the penalty, at w.
     """
-    scores = Z @ w
-    slopes, h = loss.value_and_slope(scores, targets)[1], curvature(loss, scores, targets)
-    if weights is not None:
-        slopes, h = slopes * weights, h * weights
-    inverse, leverage = solve_by(whole, np.eye(len(w))), np.empty(len(Z))
-    for begin in range(0, len(Z), ROWS_AT_A_TIME):
-        some = slice(begin, begin + ROWS_AT_A_TIME)
-        leverage[some] = h[some] * np.einsum("ij,ij->i", Z[some] @ inverse, Z[some])
-    return gram(Z, np.square(slopes / (1.0 - np.minimum(leverage, MOST_LEVERAGE))))
+    scores = block.Z @ w
+    slopes = block.weighted(loss.value_and_slope(scores, block.targets)[1])
+    h = block.weighted(curvature(loss, scores, block.targets))
+    leverage = np.minimum(h * quadratic_form(block.Z, inverse), MOST_LEVERAGE)
+    return gram(block.Z, np.square(slopes / (1.0 - leverage)))
 
 
 def sandwich_of(

@@ -33,7 +33,7 @@ TermOf = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 SignOf = Callable[[NDArray[np.int64]], Floats]
 """From features to the signs of their weights: 1, -1, or 0 where any will do."""
 
-FIRST = 100.0
+FIRST = 10.0
 """The penalty of every term at first, in rows."""
 FEWEST = 1024
 """Rows before which penalties stay as they are, unless these are all there are."""
@@ -80,8 +80,9 @@ class Smoothing:
         """Return the sums of several, and the penalties of the one that has seen most terms."""
         most = max(parts, key=lambda part: len(part.penalties))
         signed = list(zip(signs, parts, strict=True))
-        return replace(
-            most,
+        return Smoothing(
+            most.term_of,
+            most.penalties,
             squares=sum(sign * part.squares for sign, part in signed),
             curvature=sum(sign * part.curvature for sign, part in signed),
         )
@@ -119,7 +120,8 @@ class Smoothing:
         """
         first, units = int(standard.fit_intercept), np.square(standard.units)
         terms, found = self.term_of(standard.features), self
-        there, before = np.bincount(terms) > 0, np.inf
+        there = np.bincount(terms) > 0
+        before: Floats = np.full(len(there), np.inf)
         for round in range(ROUNDS + 1):
             if self.sign_of is not None:
                 known = Information.added([known], [1.0], found.penalty(standard, weight))

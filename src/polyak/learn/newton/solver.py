@@ -22,8 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.newton.cadence import BLOCK, GROWTH, GROWTH_OF_SPARSE, LONG_BLOCK, Cadence
-from polyak.learn.newton.converging import MOST_VALUES, converged, has_no_optimum
+from polyak.learn.newton.cadence import (
+    BLOCK,
+    FEATURES_PER_ROW,
+    GROWTH,
+    GROWTH_OF_SPARSE,
+    LONG_BLOCK,
+    Cadence,
+)
+from polyak.learn.newton.converging import AllRows, converged, has_no_optimum
 from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
@@ -37,7 +44,7 @@ from polyak.learn.newton.smoothing import FEWEST, Smoothing
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
-from polyak.rows.sparse import Rows, as_rows
+from polyak.rows.sparse import Rows, as_rows, in_core_types
 from polyak.rows.taken import SomeRows, bits_of, taken
 from polyak.storage.sandwich import Sandwich
 
@@ -104,7 +111,8 @@ class NewtonSolver:
         ridge, intervals, together = objective.is_ridge, objective.intervals, objective.softmax
         first_block = BLOCK if objective.exact or ridge else LONG_BLOCK
         often = ridge and objective.term_of is None
-        self._cadence = Cadence(GROWTH if often else GROWTH_OF_SPARSE, first_block)
+        per_row = 1 if objective.is_unpenalised else FEATURES_PER_ROW
+        self._cadence = Cadence(GROWTH if often else GROWTH_OF_SPARSE, first_block, per_row)
         self._scorer = Scorer(objective)
         own = (objective.loss, objective.outputs)
         most = most_features(*own, intervals=intervals, together=together)
@@ -210,7 +218,7 @@ class NewtonSolver:
             After how many of the rows an interval of the race ends. The sums of each interval are
             returned, of shape (stops, sums, models).
         """
-        rows, targets = as_rows(X), np.asarray(y)
+        rows, targets = in_core_types(as_rows(X)), np.asarray(y)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         total = len(rows) if order is None else len(order)
         if weights is not None and not weights[slice(None) if order is None else order].all():
@@ -262,16 +270,25 @@ class NewtonSolver:
 
     def _take(self, part: _Part) -> int:
         """Hold rows until their block is full; return how many there were columns for."""
-        standard = self._learned.standard
-        take = self._limit.admit(standard, part.rows)
-        if take < len(part.rows):
-            part = part.cut(slice(take))
-            self._limit.admit(standard, part.rows)
+        left_out = self._hold(part)
+        if left_out and not self.closed:  # there are new features
+            self._held.take_back(len(part.rows))
+            standard = self._learned.standard
+            take = self._limit.admit(standard, part.rows)
+            if take < len(part.rows):
+                part = part.cut(slice(take))
+                self._limit.admit(standard, part.rows)
+            left_out = self._hold(part)
+        self._limit.left_out += left_out
+        self.clock += len(part.rows)
+        return len(part.rows)
+
+    def _hold(self, part: _Part) -> int:
+        """Hold rows; return the number of values that have no column."""
         self._allocate(bits_of(part.rows))
-        own = (part.rows, self.objective.signs(part.targets), part.weights, part.limits, standard)
-        self._limit.left_out += self._held.add(*own, threads=self.threads)
-        self.clock += take
-        return take
+        targets = self.objective.signs(part.targets)
+        own = (part.rows, targets, part.weights, part.limits, self._learned.standard)
+        return self._held.add(*own, threads=self.threads)
 
     def _allocate(self, bits: int | None = None) -> None:
         """Allocate space for another row, and if none is held, for a block."""
@@ -296,7 +313,7 @@ class NewtonSolver:
         if held < self._block_end():
             return
         # The sums of squared error need no rows, unless intervals need their slopes.
-        needs_rows = self.objective.intervals or not self.objective.exact
+        needs_rows = bool(self._learned.known.M) or not self.objective.exact
         provisional = needs_rows and held < self._held.block
         counts, others = None, self._limit.left_out
         if self.closed and not provisional and len(self._learned.standard) > MOST:
@@ -353,9 +370,9 @@ class NewtonSolver:
             if not provisional or self.clock >= FEWEST:
                 counted.smoothing, known = self._smoothed(counted, known)
             if provisional:
-                learned.smoothing = replace(
-                    learned.smoothing, penalties=counted.smoothing.penalties
-                )
+                assert counted.smoothing is not None
+                penalties = counted.smoothing.penalties
+                learned.smoothing = replace(learned.smoothing, penalties=penalties)
                 known = learned.padded().moved_to(known.W)
         if not known.is_finite():
             self._leave("its numbers are too large")
@@ -476,28 +493,35 @@ class NewtonSolver:
     ) -> tuple[NewtonSolver, bool]:
         """Return a solver at the optimum of the smallest penalty, and whether that is finite.
 
-        The rows are all that were learned, each once. If they are too many for memory they are not
-        read again, and the solver stays as it is: see `polyak.learn.newton.converging`.
+        The rows are all that were learned, each once: see `polyak.learn.newton.converging`.
         """
         done = self._finished()
-        if done.left is not None or len(X) * done._learned.columns > MOST_VALUES:
+        if done.left is not None:
             return self, True
-        learned, place = done._learned, self.objective.smallest
-        shrink, Z = learned.penalty().shrink[:, place], learned.standard_rows(X)
+        learned, own = done._learned, self.objective
+        shrink = learned.penalty().shrink[:, own.smallest]
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        rows = AllRows(X, learned, own.signs(np.asarray(y)), None, self.threads)
+        rows = replace(rows, weights=usual_weights(rows.norms(), weights))
+        loss = own.smooth_loss(len(X), learned.columns)
         with one_blas_thread():
-            weights = np.ones(len(Z)) if sample_weight is None else sample_weight
-            own = usual_weights(Z, weights, self.threads)
-            given = (Z, self.objective.signs(np.asarray(y)), own, shrink, place, self.threads)
-            found = converged(self.objective.smooth_loss(*Z.shape), learned.padded(), *given)
+            how = (rows, shrink, own.smallest)
+            found = converged(loss, learned.padded(), *how, intervals=own.intervals)
             if not found.is_finite():
+                if own.intervals and not learned.known.M:
+                    done._leave("its numbers are too large")
+                    return done, True
                 return self, True
             done._learned = replace(learned, known=found)
-            return done, not has_no_optimum(found, Z, own, shrink)
+            return done, not has_no_optimum(found, rows, shrink)
 
-    def sandwich(self) -> Sandwich:
-        """Return the weights at the smallest penalty and their covariance, in the rows' units."""
-        if not self.objective.intervals:
-            raise ValueError("a solver without intervals keeps no covariance")
+    def sandwich(self) -> Sandwich | None:
+        """Return the weights at the smallest penalty and their covariance, in the rows' units.
+
+        It is None without intervals, and until rows that are at hand are all learned.
+        """
+        if not self._learned.known.M:
+            return None
         done = self._finished()
         known, place = done._learned.known, self.objective.smallest
         shrink = done._learned.penalty().shrink[:, place]

@@ -76,14 +76,14 @@ class Standard:
 
     # -- which columns there are ---------------------------------------------------------------
 
-    def appearing(self, rows: SomeRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def appearing(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the features that are new, in the order in which they come, and the row of each.
 
         A feature comes with the first row in which it is not zero, however rows are stored.
         """
         if not isinstance(rows, SparseRows):
             new = np.flatnonzero(self.places(np.arange(rows.shape[1])) < 0)
-            there = _columns(rows, new) != 0
+            there = rows[:, new] != 0
             new, there = new[there.any(axis=0)], there[:, there.any(axis=0)]
             row = there.argmax(axis=0) if len(rows) else np.zeros(0, dtype=np.int64)
             order = np.argsort(row, kind="stable")
@@ -261,12 +261,6 @@ class Standard:
 
 
 _ARRAYS = ("features", "centre", "spread", "squares", "varied")
-
-
-def _columns(rows: NDArray[Any] | TakenRows, columns: NDArray[np.int64]) -> NDArray[Any]:
-    if isinstance(rows, TakenRows):
-        return np.asarray(rows.rows[np.ix_(rows.order, columns)])
-    return np.asarray(rows[:, columns])
 
 
 def typical_size(columns: Floats) -> Floats:

@@ -134,8 +134,7 @@ class Race:
     @property
     def models_each(self) -> int:
         """The number of models of a candidate of averaged SGD, with its replicas."""
-        outputs, known = self.problem.outputs, self.problem.n_features
-        return outputs * (1 + self.recipe.for_averaged_sgd(outputs, known).replicas)
+        return self.problem.outputs * (1 + self.recipe.replicas)
 
     @property
     def constant_may_win(self) -> bool:
@@ -399,11 +398,6 @@ class Race:
         grown = replace(
             before, outputs=before.outputs + 1 + mirrors, one_vs_rest=not before.has_labels
         )
-        replicas = {
-            recipe.for_averaged_sgd(p.outputs, p.n_features).replicas for p in (before, grown)
-        }
-        if len(replicas) > 1:
-            return False
         constant = get_loss(recipe.loss).best_constant(np.zeros(1), np.full(1, rows))[0]
         new = NewOutput(place, rows, float(constant) * recipe.fit_intercept, mirrors, recipe, grown)
         lanes = [lane.add_output(new) for lane in self.lanes]
@@ -460,6 +454,7 @@ class Race:
         stored: StoredState,
         recipe: Recipe,
         n_features: int | None,
+        features: int | None,
         columns: SourceColumns | None = None,
     ) -> Race:
         """Return the race that `state` was of: it goes on as if it had never stopped."""
@@ -470,6 +465,7 @@ class Race:
             one_vs_rest=stored.flag("one_vs_rest"),
             classifies=get_loss(recipe.loss).classifies,
             n_features=n_features,
+            features=features,
             width=0,
             dtype=np.dtype(dtype),
             centre=Centre.from_state(stored.part("centre"), n_features),
@@ -621,7 +617,8 @@ class Race:
             return
         able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(len(rows))]
         baseline: Any = self.baselines[0]
-        threads, sums, best = self.threads or processors(), {}, []
+        threads, best = self.threads or processors(), []
+        sums: dict[int, Floats] = {}
         with np.errstate(all="ignore"):
             for lane in able:
                 found = sums_left_out(lane, baseline, rows, targets, weights, threads)
@@ -667,6 +664,7 @@ class Race:
             if not lane.converge(rows, targets, weights):
                 has_optimum = False
                 warnings.warn(NO_OPTIMUM, stacklevel=2)
+        self.drop_lanes_that_left()
         return has_optimum
 
     def sums(self) -> Floats:

@@ -82,8 +82,8 @@ class Sample:
     shifted : array or SparseRows
         The same rows as averaged SGD sees them.
     outputs : int
-    n_features : int or None
-        The number of features there can be, where that is known.
+    features : int or None
+        The number of different features there can be, where that is known.
     may_drift : bool
         Rows are learned as they come, so candidates with a constant rate enter too.
     path : sequence of float
@@ -95,7 +95,7 @@ class Sample:
     rows: Rows
     shifted: Rows
     outputs: int = 1
-    n_features: int | None = None
+    features: int | None = None
     may_drift: bool = False
     path: Sequence[float] = ()
     unit: float = 1.0
@@ -127,25 +127,29 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         return _sparse(recipe, sample)
     from polyak.learn.newton.frequent import features_seen  # the paper's recipe starts sooner
 
-    averaging = recipe.for_averaged_sgd(sample.outputs, sample.n_features)
-    averaged = _averaged(averaging, sample.shifted)
-    most = most_candidates(sample.width, sample.outputs * (1 + averaging.replicas))
-    features = features_seen(sample.rows)
-    if recipe.takes_newton_steps(features, sample.outputs):
-        together = recipe.learns_together(features, sample.outputs, sample.n_features)
-        newton = _newton(recipe, features, sample.outputs, sample.n_features)
-        fewest = averaged[: min(most, BESIDE_NEWTON)]
-        terms = _terms(recipe, together)
-        return [*fewest, *newton, *terms, *_moving(averaging, sample, 1.0)]
-    adaptive = _adaptive(averaging, sample.shifted)
+    newton: list[AnyCandidate] = []
+    seen, known = features_seen(sample.rows), sample.features
+    if recipe.takes_newton_steps(seen, sample.outputs):
+        newton = [*_newton(recipe, seen, sample.outputs, known), *_additive(recipe, sample, seen)]
+        if (
+            recipe.intervals
+            and known is not None
+            and recipe.takes_newton_steps(known, sample.outputs)
+        ):
+            return newton  # which are certain to give the intervals, without any replica
+    averaged = _averaged(recipe, sample.shifted)
+    most = most_candidates(sample.width, sample.outputs * (1 + recipe.replicas))
+    if newton:
+        return [*averaged[: min(most, BESIDE_NEWTON)], *newton, *_moving(recipe, sample, 1.0)]
+    adaptive = _adaptive(recipe, sample.shifted)
     # After those that run beside Newton steps: parts of a race may have these or not.
     first = BESIDE_NEWTON if most >= BESIDE_NEWTON + len(adaptive) else 2
     averaged = [*averaged[:first], *adaptive, *averaged[first:]][:most]
     frequent = _frequent(recipe, sample)
     if not frequent:
-        return [*averaged, *_moving(averaging, sample, 0.5)]
+        return [*averaged, *_moving(recipe, sample, 0.5)]
     newton = _newton(recipe, frequent, sample.outputs, frequent)
-    return [*averaged, *newton, *_moving(averaging, sample, 1.0)]
+    return [*averaged, *newton, *_moving(recipe, sample, 1.0)]
 
 
 def _frequent(recipe: Recipe, sample: Sample) -> int:
@@ -161,17 +165,22 @@ def _frequent(recipe: Recipe, sample: Sample) -> int:
 # -- block Newton steps --------------------------------------------------------------------------
 
 
-def _newton(
-    recipe: Recipe, features: int, outputs: int, n_features: int | None
-) -> list[AnyCandidate]:
+def _newton(recipe: Recipe, seen: int, outputs: int, features: int | None) -> list[AnyCandidate]:
     """Return Newton steps with the penalty that was asked for, or with those to try."""
-    together = recipe.learns_together(features, outputs, n_features)
+    together = recipe.learns_together(seen, outputs, features)
     if recipe.is_unpenalised:
         return [NewtonCandidate(UNPENALISED, together)]
     if recipe.alpha != "auto":
         return [AlphaCandidate(float(recipe.alpha), together)]
     small = (UNPENALISED,) if recipe.intervals else SMALL_PENALTIES
     return [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
+
+
+def _additive(recipe: Recipe, sample: Sample, features: int) -> list[AnyCandidate]:
+    """Return additive models of curves and of pairs, as far as they are asked for."""
+    together = recipe.learns_together(features, sample.outputs, sample.features)
+    kinds = ([False] if recipe.curves else []) + ([True] if recipe.pairs else [])
+    return [TermsCandidate(pairs, together) for pairs in kinds]
 
 
 def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
@@ -197,15 +206,9 @@ def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     else:
         alphas = sample.path if recipe.alpha == "auto" else [float(recipe.alpha)]
         newton = [AlphaCandidate(alpha) for alpha in alphas]
-    may_leave = sample.n_features is None or sample.n_features > most
+    may_leave = sample.features is None or sample.features > most
     reserve = [one for one in proximal if may_leave and one.schedule == proximal[0].schedule]
-    return [*reserve[:room], *newton, *_terms(recipe, together=False)]
-
-
-def _terms(recipe: Recipe, together: bool) -> list[AnyCandidate]:
-    """Return the additive models that are asked for."""
-    kinds = ([False] if recipe.curves else []) + ([True] if recipe.pairs else [])
-    return [TermsCandidate(pairs, together) for pairs in kinds]
+    return [*reserve[:room], *newton, *_additive(recipe, sample, features_seen(sample.rows))]
 
 
 # -- averaged SGD --------------------------------------------------------------------------------
@@ -309,11 +312,12 @@ def _adaptive(recipe: Recipe, rows: Rows) -> list[Candidate]:
     if recipe.recipe != "auto" or recipe.intervals or recipe.sets(OF_AVERAGING) or not classifies:
         return []
     length = squared_length_by(mean_squares(rows), 0.0, fit_intercept=recipe.fit_intercept)
+    M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
     alpha, found = LIGHT_ALPHA if recipe.alpha == "auto" else float(recipe.alpha), []
     for p, eta in POWERS_AND_RATES:
         gamma0 = eta * length ** (p - 1.0)
         rate = Polynomial(gamma0, 1.0 / gamma0, p)
-        found.append(_last_iterate(recipe, rows, alpha, rate, p, adagrad=LEAST * length))
+        found.append(_last_iterate(M, alpha, rate, p, adagrad=LEAST * length))
     return found
 
 
@@ -327,7 +331,8 @@ def _moving(recipe: Recipe, sample: Sample, p: float) -> list[Candidate]:
     length = squared_length_by(mean_squares(sample.shifted), p, fit_intercept=recipe.fit_intercept)
     unit = loss.typical_curvature * length
     rates = [Polynomial(gamma0=g / unit, a=0.0, c=loss.power) for g in CONSTANT_RATES]
-    return [_last_iterate(recipe, sample.shifted, LIGHT_ALPHA, rate, p) for rate in rates]
+    M = largest_squared_length(sample.shifted, fit_intercept=recipe.fit_intercept)
+    return [_last_iterate(M, LIGHT_ALPHA, rate, p) for rate in rates]
 
 
 def _proximal(recipe: Recipe, sample: Sample) -> list[Candidate]:
@@ -345,16 +350,16 @@ def _proximal(recipe: Recipe, sample: Sample) -> list[Candidate]:
     else:  # those in the middle are the likeliest, and rather small than large
         middle = (len(path) - 1) * 0.65
         alphas = sorted(path, key=lambda alpha: abs(path.index(alpha) - middle)) or LIGHT
+    M = largest_squared_length(rows, fit_intercept=recipe.fit_intercept)
     return [
-        _last_iterate(recipe, rows, alpha, rate, 0.5, step="proximal")
+        _last_iterate(M, alpha, rate, 0.5, step="proximal")
         for rate in (Polynomial(unit * r / size**0.5, FIRST_HOLD * unit, 0.5) for r in RATES)
         for alpha in alphas
     ]
 
 
 def _last_iterate(
-    recipe: Recipe,
-    rows: Rows,
+    M: float,
     alpha: float,
     schedule: Polynomial,
     precondition: float,
@@ -362,7 +367,7 @@ def _last_iterate(
     step: Step = "implicit",
     adagrad: float | None = None,
 ) -> Candidate:
-    """Return a candidate whose model is the last iterate."""
+    """Return a candidate whose model is the last iterate; ``M`` is the largest squared length."""
     return Candidate(
         alpha=alpha,
         schedule=schedule,
@@ -370,6 +375,6 @@ def _last_iterate(
         step=step,
         precondition=precondition,
         capped=True,
-        largest_squared_length=largest_squared_length(rows, fit_intercept=recipe.fit_intercept),
+        largest_squared_length=M,
         adagrad=adagrad,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,14 +72,15 @@ class Recipe:
     increasing: tuple[str, ...] = ()
     decreasing: tuple[str, ...] = ()
     multi_class: str = "auto"
-    curves: str | tuple[str, ...] = ()
-    pairs: str | int | tuple[tuple[str, ...], ...] = 0
+    curves: str | tuple[str, ...] | None = None
+    pairs: str | int | tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         self._check_constraints()
         self._check_penalty()
-        if self.curves != "all":
-            curves = dict.fromkeys((*self.curves, *self.increasing, *self.decreasing))
+        monotone = (*self.increasing, *self.decreasing)
+        if self.curves != "all" and monotone:
+            curves = dict.fromkeys((*(self.curves or ()), *monotone))
             object.__setattr__(self, "curves", tuple(curves))
         if self.recipe not in RECIPES:
             raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, not {self.recipe!r}")
@@ -100,7 +101,7 @@ class Recipe:
                 raise ValueError(f"the column {name!r} can have only one constraint")
             if any(name in pair for pair in pairs):
                 raise ValueError(f"the column {name!r} has a constraint, so it can be in no pair")
-            if name in linear and self.curves != "all" and name in self.curves:
+            if name in linear and self.curves != "all" and name in (self.curves or ()):
                 raise ValueError(
                     f"the column {name!r} has a curve, which can be increasing or decreasing, but "
                     "not positive or negative"
@@ -221,20 +222,13 @@ class Recipe:
 
         Then the model is not the candidate that predicts best. It is the one that the intervals
         are of, or that has no penalty: Newton steps at the smallest penalty where they can run,
-        else averaged SGD.
+        else averaged SGD. Additive models always have intervals, so they may win with them too.
         """
-        return self.intervals or self.is_unpenalised
+        return (self.intervals and not self.is_additive) or self.is_unpenalised
 
     def sets(self, names: Sequence[str]) -> bool:
         """Whether any of these settings is something else than "auto"."""
         return {getattr(self, name) for name in names} != {"auto"}
-
-    def for_averaged_sgd(self, outputs: int, n_features: int | None) -> Recipe:
-        """Return the same without intervals, where those are certain to come from Newton steps."""
-        if n_features is None or not self.takes_newton_steps(n_features, outputs):
-            return self
-        # Intervals are of each class against the rest, and so are the other candidates then.
-        return replace(self, intervals=False, multi_class="ovr") if self.intervals else self
 
     def takes_newton_steps(self, features: int, outputs: int) -> bool:
         """Whether features are few, and nothing is asked for that only averaged SGD has.
@@ -250,16 +244,15 @@ class Recipe:
             return False
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
 
-    def learns_together(self, features: int, outputs: int, n_features: int | None) -> bool:
+    def learns_together(self, seen: int, outputs: int, features: int | None) -> bool:
         """Whether Newton steps learn several classes together, in one matrix.
 
-        Where there may be more features than the first rows have, room is left for twice their
-        number.
-        Intervals are of the weights of each class against the rest.
+        Where there may be more features than were ``seen`` in the first rows, room is left for
+        twice their number. Intervals are of the weights of each class against the rest.
         """
         if outputs < 2 or not self.takes_softmax:
             return False
-        most = min(2 * features, 2 * features if n_features is None else n_features)
+        most = 2 * seen if features is None else min(2 * seen, features)
         return most <= most_features(self.loss, outputs, together=True)
 
     @property

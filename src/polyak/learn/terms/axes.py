@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.recipes import Recipe
-from polyak.learn.terms.basis import curve_axis, level_axis, monotone_axis
+from polyak.learn.terms.basis import MOST_KNOTS, curve_axis, level_axis, monotone_axis
 from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
 from polyak.model.columns import SourceColumns
 from polyak.model.terms import Axis, Term, Terms, columns_of
@@ -16,8 +16,8 @@ from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
 
-FUNCTIONS_OF_A_PAIR = 6
-"""The basis functions of each column of a pair: more of them would hardly be told apart."""
+FUNCTIONS_OF_A_PAIR = (4, 12)
+"""The fewest and the most basis functions of each column of a pair."""
 
 
 OF_CURVES, OF_PAIRS = 0.4, 0.45
@@ -62,30 +62,43 @@ class Axes:
     def curves(self, rows: Rows) -> Terms:
         """Return the curves that are asked for, with knots from these rows."""
         names, linear = self.columns.names, self.recipe.signed_linear
-        columns = self.columns.numbers_named(self.recipe.curves)
+        columns = self.columns.numbers_named(self.recipe.curves or ())
         columns = [column for column in columns if names[column] not in linear]
-        most = max(int(OF_CURVES * self.widest) // max(len(columns), 1), 1)
-        found = [self.axis(column, rows, most) for column in columns]
-        terms = tuple(Term((axis,)) for axis in found if axis is not None)
+        found = {column: self.axis(column, rows, MOST_KNOTS) for column in columns}
+        sizes, most = [one.size for one in found.values() if one is not None], MOST_KNOTS
+        while most > 1 and sum(min(size, most) for size in sizes) > OF_CURVES * self.widest:
+            most -= 1
+        made = []
+        for column, axis in found.items():
+            if axis is not None and names[column] in self.recipe.signs:
+                axis = self.axis(column, rows, most)  # whose functions are in no order
+            if axis is not None:
+                made.append(Term((axis.first(most),)))
+        terms = tuple(made)
         return Terms(self.columns.n_features, terms, tuple(t.features[0] for t in terms))
 
-    def with_pairs(self, before: Terms, pairs: Sequence[tuple[int, int]], rows: Rows) -> Terms:
-        """Return terms and those of further pairs of columns."""
+    def with_pairs(
+        self, before: Terms, pairs: Sequence[tuple[int, int]], gains: Floats, rows: Rows
+    ) -> Terms:
+        """Return terms and those of pairs of columns, the finer the more a pair gains."""
         known = {axis.column: axis for term in before.terms for axis in term.axes}
-        short: dict[int, Axis | None] = {}
-        for column in {column for pair in pairs for column in pair}:
-            axis = known.get(self.columns.names[column]) or self.axis(column, rows)
-            short[column] = None if axis is None else axis.first(FUNCTIONS_OF_A_PAIR)
-        made = []
-        room = int(OF_PAIRS * self.widest) // FUNCTIONS_OF_A_PAIR**2
-        for pair in pairs[: max(room, 1)]:
-            a, b = (short[column] for column in pair)
-            if a is not None and b is not None:
-                made.append(Term((a, b)))
-        new = [term for term in made if term.name not in {one.name for one in before.terms}]
-        return Terms(before.begin, (*before.terms, *new), before.replaced)
+        room = OF_PAIRS * self.widest * gains / max(gains.sum(), 1e-300)
+        sizes = np.clip(np.sqrt(room), *FUNCTIONS_OF_A_PAIR).astype(int).tolist()
+        made, left = [], int(OF_PAIRS * self.widest)
+        for pair, size in zip(pairs, sizes, strict=True):
+            axes = []
+            for column in pair:
+                name = self.columns.names[column]
+                axis = known.get(name) or self.axis(column, rows, FUNCTIONS_OF_A_PAIR[1])
+                if axis is not None:
+                    axes.append(axis.first(size))
+            term = Term(tuple(axes))
+            if len(axes) == 2 and term.size <= left:
+                made.append(term)
+                left -= term.size
+        return Terms(before.begin, (*before.terms, *made), before.replaced)
 
-    def axis(self, column: int, rows: Rows, most: int = FUNCTIONS_OF_A_PAIR) -> Axis | None:
+    def axis(self, column: int, rows: Rows, most: int) -> Axis | None:
         """Return the axis of a column; None if it does not vary in these rows."""
         name = self.columns.names[column]
         if column not in self.columns.numbers:

@@ -31,7 +31,7 @@ class Binned(NamedTuple):
     """A column as bins: the bin of every row, and how many there are."""
 
     bins: NDArray[np.intp]
-    count: int
+    size: int
 
 
 def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) -> Binned:
@@ -44,21 +44,26 @@ def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) ->
     return Binned(bins, len(cuts) + 2)
 
 
-def gain(a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: float) -> float:
-    """Return what an interaction gains, in standard deviations beyond chance.
+def gain(
+    a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: float
+) -> tuple[float, float]:
+    """Return what an interaction gains beyond chance, and the standard deviation of chance.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, b = (Binned(rng.integers(0, 4, 9000), 4) for _ in range(2))
     >>> noise = rng.normal(size=9000)
-    >>> gain(a, b, noise, np.ones(9000), 1.0) < 4 < gain(a, b, noise + a.bins * b.bins, np.ones(9000), 3.0)
-    True
+    >>> both = noise + a.bins * b.bins
+    >>> of_noise, of_both = (gain(a, b, g, np.ones(9000), 1.0) for g in (noise, both))
+    >>> of_noise[0] < 4 * of_noise[1], of_both[0] > 4 * of_both[1]
+    (True, True)
     """
-    cells = a.bins * b.count + b.bins
-    size = a.count * b.count
-    G = np.bincount(cells, slopes, minlength=size).reshape(a.count, b.count)
-    W = np.bincount(cells, curvatures, minlength=size).reshape(a.count, b.count)
+    cells = a.bins * b.size + b.bins
+    size = a.size * b.size
+    shape = (a.size, b.size)
+    G = np.bincount(cells, slopes, minlength=size).astype(np.float64).reshape(shape)
+    W = np.bincount(cells, curvatures, minlength=size).astype(np.float64).reshape(shape)
     least = max(1e-3 * W.sum() / size, 1e-300)
 
     def squares(sums: Floats, weights: Floats) -> float:
@@ -69,9 +74,9 @@ def gain(a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: f
     used = least < W
     degrees = int(used.sum()) - int(used.any(0).sum()) - int(used.any(1).sum()) + 1
     if degrees < 1:
-        return 0.0
+        return 0.0, 1.0
     gained = (squares(G, W) - margins + total) / dispersion
-    return float((gained - degrees) / np.sqrt(2.0 * degrees))
+    return float(gained - degrees), float(np.sqrt(2.0 * degrees))
 
 
 def find_pairs(
@@ -80,14 +85,16 @@ def find_pairs(
     curvatures: Floats,
     dispersion: float,
     most: int,
-) -> list[tuple[int, int]]:
-    """Return the pairs of columns whose interaction gains most, at most ``most`` of them.
+) -> tuple[list[tuple[int, int]], Floats]:
+    """Return the pairs of columns that interact, at most ``most`` of them, and what each gains.
 
     Slopes and curvatures have a column per output.
     """
     found = []
     for (i, a), (j, b) in combinations(columns, 2):
         gains = [gain(a, b, g, h, dispersion) for g, h in zip(slopes.T, curvatures.T, strict=True)]
-        if max(gains) > CLEARLY:
-            found.append((-max(gains), i, j))
-    return [(i, j) for _, i, j in sorted(found)[:most]]
+        beyond, chance = max(gains, key=lambda own: own[0] / own[1])
+        if beyond > CLEARLY * chance:
+            found.append((-beyond / chance, beyond, i, j))
+    best = sorted(found)[:most]
+    return [(i, j) for *_, i, j in best], np.array([one[1] for one in best])

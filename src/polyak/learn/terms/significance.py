@@ -21,9 +21,11 @@ from polyak.learn.newton.block.algebra import solve
 Floats = NDArray[np.float64]
 
 NO_PENALTY = 1e-8
-"""The penalty of the other columns, as a share of their curvature, so that equations are definite."""
-NOTHING = 1e-9
-"""The variance of a direction, as a share of the largest, below which it is left out."""
+"""The penalty of all columns, as a share of their curvature, so that equations are definite."""
+NOTHING = 1e-6
+"""What other columns leave of a term's largest curvature, as a share of it or of one row, below
+which a direction is theirs: a term of such directions alone, as the last of all dummies, cannot be
+tested."""
 
 
 class Significance(NamedTuple):
@@ -57,7 +59,8 @@ def score_tests(
         u = (left @ weights[columns]) * units[columns]
         left = 0.5 * (left + left.T) * units[columns][:, None] * units[columns]
         values = np.linalg.eigvalsh(left)
-        shares = dispersion * values[values > NOTHING * max(values[-1], 0.0)]
+        whole = np.diagonal(hessian)[columns] * np.square(units[columns])
+        shares = dispersion * values[values > NOTHING * max(whole.max(), 1.0)]
         if not len(shares):
             found.append(Significance(0.0, 0.0, 1.0))
             continue
@@ -101,6 +104,6 @@ def tail(shares: Floats, value: float, degrees: float) -> float:
     v = t * math.sqrt(second)
     if abs(w) < 1e-4:  # at the mean, where the formula is 0/0
         third = 8.0 * float((times * (each / grown) ** 3).sum())
-        return 0.5 - third / (6.0 * second**1.5 * math.sqrt(2.0 * math.pi))
+        return 0.5 - third / (6.0 * math.sqrt(second) ** 3 * math.sqrt(2.0 * math.pi))
     z = w + math.log(v / w) / w
     return 0.5 * math.erfc(z / math.sqrt(2.0))

@@ -123,6 +123,20 @@ class ClassMetrics:
         return float(np.abs(predicted - positive).sum() / total) if total > 0 else math.nan
 
 
+def known_classes(model: LinearModel, targets: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the mask of rows whose class the model knows; all rows of other models.
+
+    Examples
+    --------
+    >>> model = LinearModel(np.array([[1.0]]), np.zeros(1), "log_loss", np.array(["no", "yes"]))
+    >>> known_classes(model, np.array(["yes", "perhaps"]))
+    array([ True, False])
+    """
+    if model.classes is None or model.multilabel:
+        return np.ones(len(targets), dtype=bool)
+    return np.isin(targets, model.classes)
+
+
 def true_labels(model: LinearModel, targets: NDArray[Any]) -> NDArray[Any]:
     """Return multilabel targets as an indicator matrix, one column per label."""
     if are_sets(targets):

@@ -9,14 +9,13 @@ from typing import Any
 
 from polyak._core import csv_columns, csv_end
 from polyak.data.position import BadLine
-from polyak.data.sources.blocks import LineEnds
+from polyak.data.sources.blocks import LineEnds, count_newlines
 from polyak.data.sources.line_pieces import BYTE_ORDER_MARK
 from polyak.data.tables.arrow_types import MISSING_WORDS, in_one_piece
-from polyak.data.tables.bad_values import short
 from polyak.data.tables.inference import SAMPLE_ROWS, unique_names
 from polyak.data.tables.number_formats import fits, loses_digits, number_of
 from polyak.data.tables.source import Parsed
-from polyak.data.tables.text.lines import OLD_LINE_ENDS, Lines, has_old_line_ends
+from polyak.data.tables.text.lines import OLD_LINE_ENDS, Heading, Lines, has_old_line_ends
 from polyak.errors import DataError
 from polyak.model.dialect import PLAIN, Dialect
 from polyak.optional_imports import pyarrow
@@ -58,8 +57,8 @@ class CsvFormat:
         """Return a finder of row ends, which ignores newlines inside quoted fields."""
         return CsvEnds(self, delimiter)
 
-    def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
-        """Return the names of the columns, the offset of the first row, and the delimiter."""
+    def header(self, text: memoryview, file: str) -> Heading:
+        """Read the header from the beginning of a file."""
         head, end, delimiter = self.first_line(text)
         if has_old_line_ends(head):
             raise DataError(f"{file}, line 1: {OLD_LINE_ENDS}")
@@ -73,13 +72,13 @@ class CsvFormat:
         if not any(names):
             raise DataError(f"{file} is empty: it has no header")
         if not self.dialect.header:
-            return [f"column_{number + 1}" for number in range(len(names))], 0, delimiter
+            return Heading([f"column_{number + 1}" for number in range(len(names))], delimiter)
         if self._known.isdisjoint(names) and all(number_of(n) is not None for n in names):
             raise DataError(
                 f"{file} has no header: its first line is numbers, not the names of columns; "
                 "header=False reads it as rows"
             )
-        return unique_names(names, file), end, delimiter
+        return Heading(unique_names(names, file), delimiter, end, count_newlines(text[:end]))
 
     def first_line(self, text: memoryview) -> tuple[bytes, int, str]:
         """Return the header line, the offset of its end, and the delimiter."""
@@ -111,10 +110,9 @@ class CsvFormat:
         Lines that are not rows are added to ``bad``. Lines of later files are left out if one of
         them lacks a column.
         """
-        names = texts[0].names
-        alike = [
-            lines for lines in texts if {*names, *texts[0].keys} <= {*lines.names, *lines.keys}
-        ]
+        names = texts[0].heading.names
+        needed = {*names, *texts[0].keys}
+        alike = [lines for lines in texts if needed <= {*lines.heading.names, *lines.keys}]
         self._sampled = alike if len(alike) == len(texts) else texts[:1]
         # With thousands of columns, one pass for all of them is what is fast.
         numbers = self._sample_as("number", names, bad)
@@ -143,7 +141,7 @@ class CsvFormat:
         """Return whether columns to keep are numbers, or strings since numbers lose digits."""
         if not keep:
             return {}
-        words = self.sample_words([name for name in keep if name in self._sampled[0].names])
+        words = self.sample_words([name for name in keep if name in self._sampled[0].heading.names])
         kept = {n: in_one_piece(words.column(n).slice(0, SAMPLE_ROWS)) for n in words.column_names}
         return {
             name: "number" if fits(words, PLAIN) and not loses_digits(words) else "string"
@@ -156,22 +154,19 @@ class CsvFormat:
         numbers = [name for name, kind in types.items() if kind == "number"]
         words = [name for name, kind in types.items() if kind != "number"]
         missing = [*MISSING_WORDS, *self.dialect.missing]
+        names, delimiter = lines.heading.names, lines.heading.delimiter
         text = self._without_comments(lines.text)
-        text = _with_single_blanks(text) if lines.delimiter == " " else text
-        found = csv_columns(text, lines.delimiter, lines.names, numbers, words, missing)
+        text = _with_single_blanks(text) if delimiter == " " else text
+        found = csv_columns(text, delimiter, names, numbers, words, missing)
         parsed = Parsed(pa.record_batch(found).select(list(types)), lines.where(found.lines))
-        expected = len(lines.names)
         for begin, end, line, cells in found.bad_rows:
-            shown = short(bytes(text[begin:end]).decode(errors="replace"))
-            number = int(lines.first_line + line)
-            parsed.bad.append(BadLine(lines.file, number, shown, _cells(cells, expected)))
+            parsed.bad.append(lines.bad(line, bytes(text[begin:end]), _cells(cells, len(names))))
         for row, name in found.no_text:
             reason = f"the column {name} is not UTF-8; encoding='cp1252' may read it"
             parsed.wrong.setdefault(row, reason)
         parsed.odd += [(r, name, v.decode(errors="replace")) for r, name, v in found.no_numbers]
         if keep:
-            kept = csv_columns(text, lines.delimiter, lines.names, [], keep, [])
-            parsed.kept = pa.record_batch(kept)
+            parsed.kept = pa.record_batch(csv_columns(text, delimiter, names, [], keep, []))
         return parsed
 
     def _without_comments(self, text: memoryview) -> memoryview:

@@ -14,16 +14,16 @@ import numpy as np
 
 from polyak.data.position import BadLine
 from polyak.data.sources.blocks import LineEnds
+from polyak.data.sources.line_pieces import BYTE_ORDER_MARK
 from polyak.data.tables.arrow_types import MISSING_WORDS, is_list
-from polyak.data.tables.bad_values import not_utf8, short
+from polyak.data.tables.bad_values import is_utf8
 from polyak.data.tables.source import Parsed
-from polyak.data.tables.text.lines import OLD_LINE_ENDS, Lines, has_old_line_ends
+from polyak.data.tables.text.lines import OLD_LINE_ENDS, Heading, Lines, has_old_line_ends
 from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
 
 LINE_BYTES = 1 << 16
 """The bytes at the end of a block that are searched for its last line."""
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEEPEST = 100
 """The depth of nested values beyond which a line is bad: pyarrow's parser crashes at 100,000."""
 TOO_DEEP = f"values are nested more than {DEEPEST} deep"
@@ -38,9 +38,9 @@ class JsonFormat:
         """Return a finder of row ends: every newline ends a row."""
         return LineEnds()
 
-    def header(self, text: memoryview, file: str) -> tuple[list[str], int, str]:
-        """Return no names, the offset after a byte order mark, and no delimiter."""
-        return [], 3 if bytes(text[:3]) == _BYTE_ORDER_MARK else 0, ""
+    def header(self, text: memoryview, file: str) -> Heading:
+        """Return an empty header; a byte order mark is before its end."""
+        return Heading([], end=len(BYTE_ORDER_MARK) if text[:3] == BYTE_ORDER_MARK else 0)
 
     def __init__(self) -> None:
         self._types: dict[str, Any] = {}
@@ -91,7 +91,8 @@ class JsonFormat:
                 table = _parse_quickly(lines.text, schema)
             except pa.ArrowInvalid:
                 table = None
-            if table is not None and table.num_rows == len(numbers) and not _has_odd_text(table):
+            has_all = table is not None and table.num_rows == len(numbers)
+            if has_all and all(is_utf8(chunk) for column in table for chunk in column.chunks):
                 (batch,) = table.combine_chunks().to_batches() or [_empty(schema)]
                 return Parsed(batch, lines.where(numbers))
         return _parse_carefully(lines, schema)
@@ -154,8 +155,7 @@ def _objects(lines: Lines, bad: list[BadLine]) -> Iterator[tuple[int, dict[str, 
             what = str(error).partition(": line")[0]
             reason = OLD_LINE_ENDS if has_old_line_ends(line) else f"it is not JSON: {what}"
         if reason:
-            shown = short(line.decode(errors="replace"))
-            bad.append(BadLine(lines.file, lines.first_line + number, shown, reason))
+            bad.append(lines.bad(number, line, reason))
         else:
             yield number, row
 
@@ -224,10 +224,6 @@ def _word(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return label_text(value)
     return json.dumps(value)
-
-
-def _has_odd_text(table: Any) -> bool:
-    return any(len(not_utf8(chunk)) for column in table.columns for chunk in column.chunks)
 
 
 def _line_numbers(text: memoryview) -> Any:

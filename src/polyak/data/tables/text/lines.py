@@ -3,49 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.data.position import BadLine
+from polyak.data.tables.bad_values import short
 from polyak.data.tables.partitions import with_keys
 from polyak.data.tables.source import RowNumbers
 
 
-@dataclass(slots=True)
-class Lines:
+class Heading(NamedTuple):
+    """The header of a file: column names, delimiter, the offset of its end, and its lines."""
+
+    names: list[str]
+    delimiter: str = ""
+    end: int = 0
+    lines: int = 0
+
+
+class Lines(NamedTuple):
     """Some whole lines of a file, without its header.
 
     Attributes
     ----------
     text : memoryview
     file : str
-    names : list of str
-        The column names of the header; empty for JSON.
+    heading : Heading
     keys : dict
         The values of the partition columns of the file's path.
     first : int, or function
         The number of the first line in its file, or a function that computes it on demand.
-    delimiter : str
-        The character between fields.
     """
 
     text: memoryview
     file: str
-    names: list[str]
+    heading: Heading
     keys: dict[str, Any]
     first: int | Callable[[], int]
-    delimiter: str = ","
-
-    @property
-    def first_line(self) -> int:
-        """The number of the first line in its file."""
-        return self.first if isinstance(self.first, int) else self.first()
 
     def where(self, lines: NDArray[np.int64]) -> RowNumbers:
         """Return the numbers of rows that begin at ``lines``, counted from the first line."""
         return RowNumbers(self.file, "line", self.first, lines)
+
+    def bad(self, line: int, text: bytes, reason: str) -> BadLine:
+        """Return a bad line, numbered from the first."""
+        file, number, _ = RowNumbers(self.file, "line", self.first)(line)
+        return BadLine(file, number, short(text.decode(errors="replace")), reason)
 
     def with_keys(self, batch: Any) -> Any:
         """Return ``batch`` with the partition columns."""

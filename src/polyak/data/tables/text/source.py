@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from polyak.data.options import ReadOptions
@@ -27,7 +28,7 @@ from polyak.data.tables.partitions import partition_columns
 from polyak.data.tables.source import Parsed, Piece
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.jsonl import JsonFormat
-from polyak.data.tables.text.lines import Lines
+from polyak.data.tables.text.lines import Heading, Lines
 from polyak.data.text import SCORED_BYTES
 from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
@@ -42,23 +43,15 @@ SAMPLE_BYTES = 1 << 20
 """The bytes of text that types are inferred from, whatever the size of blocks."""
 
 
-class Heading(NamedTuple):
-    """The column names and delimiter of a file's header, the offset of its end, and its lines."""
-
-    names: list[str]
-    end: int
-    delimiter: str
-    lines: int
-
-
 class Place(NamedTuple):
-    """Where a block begins: index of the file, byte offset, line number, and the file's header."""
+    """Where a block begins: index of the file, byte offset and line number."""
 
     file: int = 0
     offset: int = 0
     line: int = 1
-    names: list[str] | None = None
-    delimiter: str = ","
+
+
+BEGINNING = Place()
 
 
 class TextSource:
@@ -82,7 +75,7 @@ class TextSource:
         self._keep: list[str] = []
         self._kept_as_words: list[str] = []
         self.plain_text: PlainText | None = None
-        self._headings: dict[int, Heading | None] = {}
+        self._headings: dict[int, Heading] = {}
         self._is_quoted = False
         self._has_warned = False
 
@@ -92,7 +85,7 @@ class TextSource:
 
     def sample(self) -> Any:
         """Parse the first megabyte, and rows of later files if it has too few."""
-        blocks = self._blocks(Place())
+        blocks = self._blocks(BEGINNING)
         held: list[Block] = []
         size = rows = 0
         for block in blocks:
@@ -112,9 +105,9 @@ class TextSource:
                 ends = self._text.ends("")
                 ends.begin_file(text)
                 text = text[: ends.last(text[:SAMPLE_BYTES])[0] or len(text)]
-            texts.append(self._lines(mine[0]._replace(text=text, end=len(text)), Place(file)))
+            texts.append(self._lines(mine[0]._replace(text=text, end=len(text)), 1))
         if isinstance(self._text, CsvFormat):
-            self.plain_text = PlainText(texts[0].delimiter, self._text.sample_words)
+            self.plain_text = PlainText(texts[0].heading.delimiter, self._text.sample_words)
         bad: list[BadLine] = []
         table = self._text.sample(texts, bad)
         if bad and not self._options.skip_bad_lines:
@@ -147,9 +140,9 @@ class TextSource:
         else:
             blocks = blocks_from(at.file, at.offset, *begun, self.name)
         for block in blocks:
-            lines = self._lines(block, at if block.file == at.file else Place(block.file))
-            at = Place(block.file, block.end, block.next_line, lines.names, lines.delimiter)
+            lines = self._lines(block, at.line if block.file == at.file else 1)
             self._watch_fields(lines)
+            at = Place(block.file, block.end, block.next_line)
             yield Piece(lines, at._asdict(), block.bytes_read)
 
     def _watch_fields(self, lines: Lines) -> None:
@@ -169,11 +162,11 @@ class TextSource:
         """Parse the lines of a piece."""
         lines: Lines = piece.data
         wanted = [name for name in self._columns if name not in lines.keys]
-        if lines.names:
-            there = set(lines.names)
+        if names := lines.heading.names:
+            there = set(names)
             for name in wanted:
                 if name not in there:
-                    raise no_such_column(name, lines.names, lines.file)
+                    raise no_such_column(name, names, lines.file)
         types = {name: self._types.get(name, "") for name in wanted}
         parsed = self._text.parse(lines, types, self._kept_as_words)
         parsed.table = lines.with_keys(parsed.table).select(self._columns)
@@ -200,22 +193,16 @@ class TextSource:
         return Pieces.apart(cut, every.size, head, is_table=True)
 
     def _cut(self, every: LinePieces, number: int) -> ManyPieces:
+        if self.format == "jsonl":
+            return every.cut_file(number, 0)
         heading = self._heading(number)
-        if heading is None:
-            return ManyPieces([])
-        begin = heading.end if self.format != "jsonl" else 0
-        if self.format == "jsonl" or not has_quotes(self._files[number].name, begin):
-            return every.cut_file(number, begin)
+        if not has_quotes(self._files[number].name, heading.end):
+            return every.cut_file(number, heading.end)
         self._is_quoted = True
         # Only a scan from the beginning shows which newlines are inside quoted fields.
-        ends = self._text.ends(heading.delimiter)
-        longest = self._options.longest_line
-        file, line = [self._files[number]], heading.lines + 1
-        cut = []
-        for block in read_blocks(file, every.size, 0, begin, line, longest=longest, ends=ends):
-            cut.append((number, begin, block.end))
-            begin = block.end
-        return ManyPieces(cut)
+        at = Place(0, heading.end, heading.lines + 1)
+        ends = [b.end for b in self._read([self._files[number]], every.size, at, heading)]
+        return ManyPieces([(number, *ends) for ends in pairwise([heading.end, *ends])])
 
     def read_pieces(self, pieces: Iterator[LinePiece], bytes_before: int) -> Generator[Piece]:
         """Yield the pieces in the order given."""
@@ -232,61 +219,61 @@ class TextSource:
         return LinePieces(self._files, self._options.longest_line, LARGER_PIECES)
 
     def _lines_of(self, every: LinePieces, piece: LinePiece) -> Lines:
-        heading = self._heading(piece.file)
-        assert heading is not None
-        file = self._files[piece.file]
-        return Lines(
-            memoryview(every.text([piece])),
-            file.name,
-            heading.names,
-            self._keys[piece.file],
-            lambda: every.lines_before(piece) + 1,
-            heading.delimiter,
-        )
+        text = memoryview(every.text([piece]))
+        name, heading = self._files[piece.file].name, self._heading(piece.file)
+
+        def first() -> int:
+            return every.lines_before(piece) + 1
+
+        return Lines(text, name, heading, self._keys[piece.file], first)
 
     def rows_in(self, size: int) -> int:
         """Return an estimate of the number of rows in ``size`` bytes."""
         return lines_in(self._files, size)
 
-    def _heading(self, number: int) -> Heading | None:
-        """Return the header of a file; None if the file is empty."""
-        if number not in self._headings:
-            file = self._files[number]
-            longest = self._options.longest_line
-            ends = self._text.ends("")
-            # Only plain files are read in random order, which headers are looked up for.
-            first = next(read_blocks([file], SAMPLE_BYTES >> 4, longest=longest, ends=ends), None)
-            heading = None
-            if first is not None:
-                names, end, delimiter = self._text.header(first.text, file.name)
-                heading = Heading(names, end, delimiter, count_newlines(first.text[:end]))
-            self._headings[number] = heading
-        return self._headings[number]
-
     # -- inside --------------------------------------------------------------------------------
 
     def _blocks(self, at: Place) -> Generator[Block]:
-        options = self._options
+        size = self._options.block_bytes
+        heading = self._heading(at.file) if at.offset else None
+        least = LEAST_ROWS if size >= SCORED_BYTES else 0
+        return self._read(self._files, size, at, heading, least)
+
+    def _read(
+        self,
+        files: Sequence[File | Pipe],
+        size: int,
+        at: Place = BEGINNING,
+        heading: Heading | None = None,
+        least: int = 0,
+    ) -> Generator[Block]:
+        """Cut files into blocks, from the place ``at`` of a file with this ``heading``."""
         return read_blocks(
-            self._files,
-            options.block_bytes,
-            at.file,
-            at.offset,
-            at.line,
-            longest=options.longest_line,
-            least=LEAST_ROWS if options.block_bytes >= SCORED_BYTES else 0,
-            ends=self._text.ends(at.delimiter),
+            files,
+            size,
+            *at,
+            longest=self._options.longest_line,
+            least=least,
+            ends=self._text.ends("" if heading is None else heading.delimiter),
             translation=self._translation,
         )
 
-    def _lines(self, block: Block, at: Place) -> Lines:
-        file = self._files[block.file]
-        text, line, names, delimiter = block.text, at.line, at.names, at.delimiter
-        if names is None:
-            names, header, delimiter = self._text.header(text, file.name)
-            line += count_newlines(text[:header])
-            text = text[header:]
-        return Lines(text, file.name, names, self._keys[block.file], line, delimiter)
+    def _lines(self, block: Block, line: int) -> Lines:
+        """Return the lines of a block that begins at ``line``, without the header of the file."""
+        text, is_first = block.text, block.end == len(block.text)
+        heading = self._heading(block.file, block if is_first else None)
+        if is_first:
+            text, line = text[heading.end :], line + heading.lines
+        return Lines(text, self._files[block.file].name, heading, self._keys[block.file], line)
+
+    def _heading(self, file: int, first: Block | None = None) -> Heading:
+        """Return the header of a file, from its ``first`` block if that was read already."""
+        if file not in self._headings:
+            first = first or next(self._read([self._files[file]], SAMPLE_BYTES >> 4), None)
+            self._headings[file] = Heading([])
+            if first is not None:
+                self._headings[file] = self._text.header(first.text, self._files[file].name)
+        return self._headings[file]
 
     def _place_from(self, position: dict[str, Any]) -> Place:
         """Return the place stored in ``position``; raise `DataError` if it is invalid."""
@@ -295,6 +282,6 @@ class TextSource:
             is_valid = 0 <= at.file < len(self._files) and at.offset >= 0
         except TypeError:
             is_valid = False
-        if not is_valid or len(at.delimiter) > 1:
+        if not is_valid:
             raise DataError(f"the place to go on from is not one in {self.name}")
         return at

@@ -19,8 +19,10 @@ Rows = NDArray[Any]
 GRAM_ROWS, GRAM_ELEMENTS = 1024, 1 << 17
 """Rows, or numbers if those are more rows, that go into a product at a time: with few columns they
 stay in the cache; with many, sums of products must not be too many."""
-FEW_NONZEROS = 0.12
-"""The share of non-zeros below which products of those alone take less time."""
+FEW_NONZEROS, FEW_OF_NARROW = 0.12, 0.25
+"""The share of non-zeros below which products of those alone take less time: of rows with more than
+``WIDE`` columns, and with fewer. 678,013 x 47 rows of a table, 0.21 of them not zero: 0.10 s of
+processor time instead of 0.21 for their products, 0.07 s instead of 0.27 for quadratic forms."""
 HALVED = 1 << 18
 """The numbers of rows from which on a product is worth two threads."""
 WIDE = 64
@@ -77,8 +79,8 @@ def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
     if h is not None and np.count_nonzero(h) < 0.9 * len(h):
         there = np.flatnonzero(h)
         Z, h = Z[there], h[there]
-    if len(Z) and Z.shape[1] > WIDE:
-        few = _core.sparse_gram(Z, None if h is None else np.ascontiguousarray(h), FEW_NONZEROS)
+    if len(Z):
+        few = _core.sparse_gram(Z, None if h is None else np.ascontiguousarray(h), _few(Z))
         if few is not None:
             return few
     dtype = Z.dtype if Z.shape[1] > WIDE else np.float64
@@ -100,6 +102,22 @@ def gram(Z: Rows, h: Floats | None, threads: int = 1) -> Floats:
     first, second = on_threads(half, [(0, middle), (middle, len(Z))], threads)
     first += second
     return first
+
+
+def _few(Z: Rows) -> float:
+    return FEW_NONZEROS if Z.shape[1] > WIDE else FEW_OF_NARROW
+
+
+def quadratic_form(Z: Rows, matrix: Floats) -> Floats:
+    """Return ``z' M z`` of each row for a symmetric matrix."""
+    found = _core.sparse_forms(Z, matrix, _few(Z))
+    if found is not None:
+        return found
+    found, step = np.empty(len(Z)), max(GRAM_ELEMENTS // max(Z.shape[1], 1), GRAM_ROWS)
+    for begin in range(0, len(Z), step):  # not to hold all products
+        some = slice(begin, begin + step)
+        np.einsum("ij,ij->i", Z[some] @ matrix, Z[some], out=found[some])
+    return found
 
 
 def grams(Z: Rows, H: Floats, threads: int = 1) -> Floats:
@@ -164,6 +182,16 @@ def _products_of_columns(Z: Rows, rows: slice) -> Iterator[tuple[slice, Rows]]:
 def solve(matrix: Floats, penalty: Floats, right: Floats) -> Floats:
     """Solve ``(matrix + diag(penalty)) x = right`` for a positive definite matrix."""
     return solve_by(definite(matrix, penalty), right)
+
+
+def inverse_of(whole: Floats | None, size: int) -> Floats:
+    """Return the inverse of a matrix of this size, or NaN where ``solve_by`` does.
+
+    It is symmetric to the last bit: along directions in which rows do not vary, its entries are
+    huge and have to cancel, whichever half of them is used.
+    """
+    inverse = solve_by(whole, np.eye(size))
+    return 0.5 * (inverse + inverse.T)
 
 
 def solve_by(whole: Floats | None, right: Floats) -> Floats:

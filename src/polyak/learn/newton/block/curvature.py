@@ -45,6 +45,9 @@ class Block:
     threads: int = 1
     rarity: Floats | None = None
 
+    def __len__(self) -> int:
+        return len(self.Z)
+
     def weighted(self, numbers: Floats) -> Floats:
         """Return numbers, of which each row has some, times the weights of the rows."""
         if self.weights is None:
@@ -63,6 +66,10 @@ class Block:
         """Return each penalty's loss of the block, and the slopes of all rows."""
         values, slopes = loss.value_and_slope(scores, self.targets[:, None])
         return self.weighted(values).sum(axis=0), self.weighted(slopes)
+
+    def look_at(self, loss: Loss, W: Floats) -> Look:
+        """Return the loss and gradient at each penalty's weights."""
+        return self.look(loss, self.scores(W), None)
 
     def look(self, loss: Loss, scores: Floats, step: Floats | None) -> Look:
         """Return the loss and gradient at the weights of these scores, or a step below them.

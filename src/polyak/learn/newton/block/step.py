@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import WIDE, inner
-from polyak.learn.newton.block.curvature import Block, Look
+from polyak.learn.newton.block.curvature import Look
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.losses import Loss
 
@@ -42,6 +43,25 @@ LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if zero weights do better."""
 SUFFICIENT, ROUNDING = 1e-4, 1e-12
 """The share of the promised decrease that a step must achieve, and the relative error of losses."""
+
+
+class RowsToLearn(Protocol):
+    """What a step has to know of rows: see `polyak.learn.newton.block.curvature.Block`."""
+
+    @property
+    def threads(self) -> int:
+        """The threads that may share a product."""
+
+    def __len__(self) -> int: ...
+
+    def look_at(self, loss: Loss, W: Floats) -> Look:
+        """Return the loss and gradient at each penalty's weights."""
+
+    def look(self, loss: Loss, scores: Floats, step: Floats | None) -> Look:
+        """Return the loss and gradient at the weights of these scores, or a step below them."""
+
+    def hessian(self, loss: Loss, scores: Floats, *, safe: bool) -> Floats:
+        """Return the Hessian where rows have these scores, or that of a majorizer."""
 
 
 @dataclass
@@ -86,7 +106,7 @@ def curvature_changes(promised: float, loss: float, *, first: bool) -> bool:
 
 def learn_block(
     loss: Loss,
-    block: Block,
+    block: RowsToLearn,
     past: QuadraticSummary,
     penalty: Ridge,
     lead: int,
@@ -95,6 +115,7 @@ def learn_block(
     scores: Floats | None = None,
     keep: bool = True,
     tolerance: float = TOLERANCE,
+    first: Floats | None = None,
 ) -> QuadraticSummary:
     """Minimise for every penalty; return the summary of all rows.
 
@@ -112,17 +133,25 @@ def learn_block(
         Whether the Hessian is needed afterwards, and should be that of the last weights.
     tolerance : float
         The share of the mean loss below which a promised decrease ends the steps.
+    first : array, optional
+        A Hessian for the first step, near enough to that of all rows. Every later step then has a
+        Hessian of its own, which converges faster in the end.
     """
     G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
-    S, values, gradient = block.look(loss, block.scores(W) if scores is None else scores, None)
-    majorize = G is None and loss.is_flat_far_away
+    S, values, gradient = (
+        block.look_at(loss, W) if scores is None else block.look(loss, scores, None)
+    )
+    majorize = G is None and first is None and loss.is_flat_far_away
     # A Hessian of many columns costs more than penalties far from the leading one are worth.
     near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
     promised, stale, changed = np.full(W.shape[1], np.inf), True, False
     step: Callable[[Floats, Floats], Floats]
-    for _ in range(MOST_STEPS):
+    for number in range(MOST_STEPS):
         if stale:
-            hessian = past.hessian_with(block.hessian(loss, S[..., lead], safe=majorize))
+            if number or first is None:
+                hessian = past.hessian_with(block.hessian(loss, S[..., lead], safe=majorize))
+            else:
+                hessian = first
             step, changed = penalty.steps(hessian, lead, block.threads), majorize
         pull = GD + past.P + penalty.shrink * W
         D = step(gradient + pull, W)
@@ -132,15 +161,15 @@ def learn_block(
         length, (S, values, gradient) = _search(loss, block, S, D, values, line)
         W = W - length * D
         GD = GD - length * GD_step
-        whole = values * rows / len(block.Z)  # about the loss of all rows
+        whole = values * rows / len(block)  # about the loss of all rows
         at_lead = (float(line.promised[lead]), float(whole[lead]))
-        if converged(*at_lead, tolerance, reused=not stale) and not majorize:
+        by_first = first is not None and not number
+        if converged(*at_lead, tolerance, reused=not stale) and not (majorize or by_first):
             break
         majorize = not majorize and needs_majorizer(length[lead])
         changed = changed or curvature_changes(*at_lead, first=G is None)
-        stale = majorize or hessian_is_stale(
-            line.promised[near], promised[near], whole[near], length[near]
-        )
+        decreases = (line.promised[near], promised[near], whole[near])
+        stale = first is not None or majorize or hessian_is_stale(*decreases, length[near])
         promised = line.promised
     P = past.P + GD + gradient
     _recover_diverged(loss, block, values, lead, (W, P))
@@ -150,7 +179,7 @@ def learn_block(
 
 
 def _recover_diverged(
-    loss: Loss, block: Block, values: Floats, lead: int, arrays: tuple[Floats, ...]
+    loss: Loss, block: RowsToLearn, values: Floats, lead: int, arrays: tuple[Floats, ...]
 ) -> None:
     """Restart penalties that another's Hessian led astray from the weights of the leading one.
 
@@ -160,7 +189,7 @@ def _recover_diverged(
     most = LOST * values[lead]
     if (values <= most).all():
         return
-    nothing = block.losses(loss, block.scores(np.zeros((len(arrays[0]), 1))))[0][0]
+    nothing = block.look_at(loss, np.zeros((len(arrays[0]), 1))).values[0]
     lost = ~(values <= max(most, nothing))
     for array in arrays:
         array[:, lost] = array[:, [lead]]
@@ -184,7 +213,7 @@ class _Line:
 
 
 def _search(
-    loss: Loss, block: Block, S: Floats, D: Floats, values: Floats, line: _Line
+    loss: Loss, block: RowsToLearn, S: Floats, D: Floats, values: Floats, line: _Line
 ) -> tuple[Floats, Look]:
     """Take the whole step, or half of it, or a quarter ..., until the objective has decreased."""
     length, slack = np.ones(len(line.linear)), ROUNDING * np.abs(values)

@@ -29,10 +29,13 @@ from polyak.learn.training_rows import TrainingRows
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.losses.target_sample import TargetSample
+from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
 
 ROWS_AT_A_TIME = 1 << 14
+MOST_LIMITS = 1 << 16
+"""The number of rows whose limits are held at a time, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,9 @@ class ConstantLane(Lane):
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
         """Return the rows: other lanes refuse what cannot be learned from."""
         return rows
+
+    def most_rows(self, rows: Rows, *, again: bool) -> int:
+        return MOST_LIMITS
 
     def learn(
         self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int

@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class NewtonRacer(Lane):
     optimum.
     """
 
-    kinds = (NewtonCandidate, AlphaCandidate)
+    kinds: ClassVar[tuple[type[Any], ...]] = (NewtonCandidate, AlphaCandidate)
 
     def __init__(
         self,
@@ -77,6 +77,7 @@ class NewtonRacer(Lane):
             one_vs_rest=problem.one_vs_rest,
             fit_intercept=recipe.fit_intercept,
             intervals=recipe.intervals,
+            at_hand=problem.at_hand,
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
@@ -133,7 +134,7 @@ class NewtonRacer(Lane):
     @property
     def may_leave(self) -> bool:
         """Whether rows might come that have too many features for it."""
-        most = self.problem.n_features
+        most = self.problem.features
         return most is None or most > self.newton.widest
 
     @property
@@ -165,7 +166,8 @@ class NewtonRacer(Lane):
     def stays(self) -> list[int]:
         """Candidates that are never eliminated: the model, where its weights are asked for."""
         own = self.newton.objective
-        return [self.numbers[own.smallest]] if own.for_inference else []
+        asked_for = own.for_inference and self.recipe.for_inference
+        return [self.numbers[own.smallest]] if asked_for else []
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
@@ -313,9 +315,9 @@ class NewtonRacer(Lane):
         page, arrays = self.newton.state()
         candidates, together = self.candidates, self.softmax
         if new.mirrors:
-            features = len(arrays["weights"]) - int(new.recipe.fit_intercept)
-            known = new.problem.n_features
-            together = new.recipe.learns_together(features, new.problem.outputs, known)
+            seen = len(arrays["weights"]) - int(new.recipe.fit_intercept)
+            outputs, features = new.problem.outputs, new.problem.features
+            together = new.recipe.learns_together(seen, outputs, features)
             candidates = [replace(one, softmax=together) for one in candidates]
             arrays = mirrored_arrays(arrays, new.share, together=together)
         arrays = with_output(arrays, page["clock"], new, together=together)
@@ -344,11 +346,9 @@ class NewtonRacer(Lane):
 
     def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
         """Return the weights at the smallest penalty and their covariance, for intervals."""
-        if not self.recipe.intervals:
-            return None
         with np.errstate(all="ignore"):
             found = self.newton.sandwich()
-        return found, self.newton.drift(found)
+        return None if found is None else (found, self.newton.drift(found))
 
     def average_start(self, place: int) -> Floats:
         """Return NaN: nothing is averaged."""

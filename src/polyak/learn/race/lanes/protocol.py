@@ -41,7 +41,9 @@ class Problem:
         Targets are class numbers, and each class has a model of its own.
     classifies : bool
     n_features : int or None
-        The largest number of features there can be, if that is known.
+        Features are numbered below this, if it is known.
+    features : int or None
+        The number of different features there can be, if that is known.
     width : int
         The number of features of the first rows.
     dtype : numpy dtype
@@ -50,6 +52,8 @@ class Problem:
         The shift of the rows that averaged SGD learns from.
     begin_at : array or None
         The intercepts to begin with, one per output, if not with zero.
+    at_hand : bool
+        All rows are in memory, and `Lane.converge` follows when each was learned once.
     columns : SourceColumns or None
         The columns that features come from, where terms are asked for.
     """
@@ -58,10 +62,12 @@ class Problem:
     one_vs_rest: bool
     classifies: bool
     n_features: int | None
+    features: int | None
     width: int
     dtype: Any
     centre: Centre = NOTHING
     begin_at: Floats | None = None
+    at_hand: bool = False
     columns: SourceColumns | None = None
 
     @property

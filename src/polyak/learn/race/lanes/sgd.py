@@ -57,8 +57,7 @@ class SgdLane(Lane):
     ) -> None:
         self.numbers, self.candidates, self.problem = numbers, candidates, problem
         self.centre, self.outputs = problem.centre, problem.outputs
-        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-        self.bank = _bank_of(candidates, averaged, problem)
+        self.bank = _bank_of(candidates, recipe, problem)
         self.counts = histogram_for(recipe.loss, problem, len(numbers))
 
     @classmethod
@@ -69,8 +68,7 @@ class SgdLane(Lane):
     @classmethod
     def split(cls, numbers: list[int], recipe: Recipe, problem: Problem) -> list[list[int]]:
         """Divide candidates of many models between two banks, for two threads in the end."""
-        averaged = recipe.for_averaged_sgd(problem.outputs, problem.n_features)
-        if problem.outputs * (1 + averaged.replicas) < MANY_MODELS or len(numbers) < 2:
+        if problem.outputs * (1 + recipe.replicas) < MANY_MODELS or len(numbers) < 2:
             return [numbers]
         return [numbers[::2], numbers[1::2]]
 

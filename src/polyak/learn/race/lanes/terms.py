@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +12,7 @@ from polyak._core import score_rows
 from polyak.learn.newton.block.curvature import curvature
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import NewOutput, Problem
-from polyak.learn.recipes import NewtonCandidate, Recipe, TermsCandidate
+from polyak.learn.recipes import Recipe, TermsCandidate
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
 from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
@@ -44,7 +43,7 @@ class TermsLane(NewtonRacer):
     def __init__(
         self,
         numbers: list[int],
-        candidates: list[TermsCandidate],
+        candidates: list[Any],
         recipe: Recipe,
         problem: Problem,
     ) -> None:
@@ -54,10 +53,11 @@ class TermsLane(NewtonRacer):
         self._known_terms: tuple[Any, Any] = (None, None)
         # Rows to look for pairs in, which are learned again with the pairs that are found.
         self._kept = FirstRows("pairs")
-        asked = recipe.pairs if candidates[0].pairs else ()
+        self._has_pairs: bool = candidates[0].pairs
+        asked = recipe.pairs if self._has_pairs else ()
         self._next_search = 0 if isinstance(asked, tuple) else FIRST_SEARCH
 
-    def _objective(self, candidates: Sequence[NewtonCandidate | TermsCandidate]) -> Objective:
+    def _objective(self, candidates: list[Any]) -> Objective:
         own = super()._objective(candidates)
         own = replace(own, intervals=False, sparsity=None, term_of=self.term_of)
         return own if own.sign_of is None else replace(own, sign_of=self.sign_of)
@@ -73,7 +73,8 @@ class TermsLane(NewtonRacer):
         assert self.terms is not None
         if self._known_terms[0] is not features:
             self._known_terms = (features, self.axes.term_numbers(features, self.terms))
-        return self._known_terms[1]
+        found: NDArray[np.int64] = self._known_terms[1]
+        return found
 
     def sign_of(self, features: NDArray[np.int64]) -> Floats:
         """Return the signs of features' weights; those of a curve have the sign of its column."""
@@ -105,17 +106,14 @@ class TermsLane(NewtonRacer):
         """Take knots, centres and spreads from the rows that calibration looks at."""
         axes, asked = self.axes, self.recipe.pairs
         self.terms = axes.curves(rows)
-        if isinstance(asked, tuple) and self.candidates[0].pairs:
+        if isinstance(asked, tuple) and self._has_pairs:
             pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
-            self.terms = axes.with_pairs(self.terms, pairs, rows)
+            self.terms = axes.with_pairs(self.terms, pairs, np.ones(len(pairs)), rows)
         super().warm_up(rows)
 
     def begin_part(self) -> None:
         """Look for no more pairs: other parts would find others."""
         self._next_search, self._kept = 0, FirstRows("pairs")
-
-    def most_rows(self, rows: Rows, *, again: bool) -> int:
-        return ROWS_AT_A_TIME
 
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         return True
@@ -131,9 +129,10 @@ class TermsLane(NewtonRacer):
     ) -> Floats:
         if again:
             return super().learn(given, again=again, stops=stops, threads=threads)
-        given, sums, done = given.taken(), [], 0
+        given, done = given.taken(), 0
+        sums: list[Floats] = []
         while done < given.total or not sums:
-            end = given.total
+            end = min(done + ROWS_AT_A_TIME, given.total)
             if self._next_search:
                 end = min(end, done + self._next_search - len(self._kept))
             part, here = given.part(done, end), stops[(stops > done) & (stops <= end)] - done
@@ -156,8 +155,8 @@ class TermsLane(NewtonRacer):
             self._learn_anew(kept, threads)
         most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
         binned, unexplained = axes.binned(rows), self._unexplained(kept)
-        found = find_pairs(binned, *unexplained, self.newton.dispersion, most)
-        self.terms = axes.with_pairs(self.terms, found, rows)
+        pairs, gains = find_pairs(binned, *unexplained, self.newton.dispersion, most)
+        self.terms = axes.with_pairs(self.terms, pairs, gains, rows)
         if [term.name for term in self.terms.terms] == [term.name for term in known.terms]:
             self.newton, self.terms = before, known
         elif len(self.terms.terms) > len(known.curves_only().terms):
@@ -181,7 +180,9 @@ class TermsLane(NewtonRacer):
         rows, targets, weights, *_ = given
         coef, intercept = self.newton.weights(self.n_features, place=0)
         matrix = np.ascontiguousarray(coef.T)
-        scores = score_rows(core_rows(self._own_rows(rows)), matrix) + intercept
+        assert self.terms is not None
+        parts = [score_rows(core_rows(part), matrix) for part in self.terms.parts(rows)]
+        scores = np.concatenate(parts) + intercept
         scores = odds_of_softmax(scores) if self.softmax else scores
         objective = self.newton.objective
         loss, signs = objective.smooth_loss(len(rows), len(matrix)), objective.signs(targets)
