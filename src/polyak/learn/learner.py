@@ -372,8 +372,6 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        if self.recipe.is_additive and self.columns is None:
-            raise DataError("curves and pairs are for columns, of a table or of an array")
         sample, classes = given.first(self.recipe.first_rows), self.classes
         if classes is None and self.loss.classifies:
             advice = "shuffle the rows" if self.watch is None else self.watch.advice

@@ -81,8 +81,9 @@ class Smoothing:
         most = max(parts, key=lambda part: len(part.penalties))
         signed = list(zip(signs, parts, strict=True))
         return Smoothing(
-            most.term_of,
-            most.penalties,
+            term_of=most.term_of,
+            sign_of=most.sign_of,
+            penalties=most.penalties,
             squares=sum(sign * part.squares for sign, part in signed),
             curvature=sum(sign * part.curvature for sign, part in signed),
         )
