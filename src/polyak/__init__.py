@@ -33,8 +33,10 @@ def __getattr__(name: str) -> object:
 
         return version("polyak")
     # Imported lazily: the command line does not need scikit-learn.
-    if name not in _HOMES:
+    if name not in _HOMES and name != "plot":
         raise AttributeError(f"module 'polyak' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "plot":
+        return import_module("polyak.plot")
     return getattr(import_module(_HOMES[name]), name)

@@ -83,6 +83,18 @@ def test_flight_delays(example):
     assert "95% confidence" in shown
 
 
+@pytest.mark.skipif(
+    not (Path(os.environ.get("POLYAK_DATA", "")) / "insurance.parquet").is_file(),
+    reason="POLYAK_DATA has no insurance.parquet",
+)
+def test_insurance_claims(example):
+    shown = example("insurance_claims", "--rows", "8000", "--without", "EBM")
+    found = {
+        line[:26].strip(): numbers(line)[0] for line in shown.splitlines()[3:] if numbers(line)
+    }
+    assert found["polyak, curves"] < found["polyak, linear"] < found["constant"]
+
+
 def test_dask_cluster(example):
     shown = example("dask_cluster", "--rows", "16000")
     together, alone, best = numbers(shown)[:3]

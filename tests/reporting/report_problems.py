@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from polyak import ASGDClassifier, ASGDRegressor
 from polyak.data.options import Columns, ReadOptions
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
@@ -56,3 +57,30 @@ def model_of_table(path, target: str):
     reading = ReadOptions(columns=Columns(target=target))
     job = Job(source=str(path), recipe=recipe, reading=reading, order="auto", check=True)
     return train(job).model
+
+
+def model_of_terms(classes: bool = False):
+    """Learn an additive model of a table whose names and words are long."""
+    rng = np.random.default_rng(0)
+    rows = 3000
+    long = "name_without_any_space_that_no_phone_has_room_for"
+    village = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, rows),
+            "<b>price</b> of it": rng.lognormal(5.0, 2.0, rows),
+            long: rng.random(rows) < 0.3,
+            "city": rng.choice([village, "Y", "<i>Z</i>"], rows),
+        }
+    )
+    price = np.log(frame["<b>price</b> of it"])
+    y = np.abs(frame.age - 50) / 10 + price * (frame.age > 50) + (frame.city == village)
+    y = y + 0.1 * frame[long] * price + 0.3 * rng.normal(size=rows)
+    pairs = [("age", "<b>price</b> of it"), ("city", long), ("age", "city")]
+    settings = {"curves": "all", "pairs": pairs, "random_state": 0}
+    if classes:
+        model = ASGDClassifier(**settings).fit(frame, SEVERAL[np.digitize(y, [3.0, 6.0])])
+    else:
+        model = ASGDRegressor(**settings).fit(frame, y)
+    assert model.to_model().terms is not None
+    return model.to_model()

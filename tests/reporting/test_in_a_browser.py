@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from report_problems import model_of, model_of_table
+from report_problems import model_of, model_of_table, model_of_terms
 
 import polyak
 
@@ -102,6 +102,16 @@ def test_tables_and_predictions_fit_too(tmp_path, target, width):
         target == "price",
     )
     found = measure(page, tmp_path, width, dark=False)
+    assert found["overflow"] <= 0
+    assert found["smallest"] >= 10.5
+    assert found["outside"] == []
+    assert found["touching"] == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("classes", [False, True], ids=["numbers", "classes"])
+def test_effects_fit_too(tmp_path, classes, width):
+    found = measure(polyak.report(model_of_terms(classes)), tmp_path, width, dark=False)
     assert found["overflow"] <= 0
     assert found["smallest"] >= 10.5
     assert found["outside"] == []

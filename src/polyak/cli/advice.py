@@ -16,7 +16,7 @@ _OPTION = re.compile(
 _NOT_HERE = "\0"
 _IN_BRACKETS = re.compile(r" \([^()\0]*\0[^()]*\)")
 _CLAUSE = re.compile(r"[;:] [^;:\0]*\0[^;]*")
-_OTHER_NAMES = {("positive", True): "non_negative"}
+_OTHER_NAMES = {("positive", bool): "non_negative", ("positive", tuple): "positive_columns"}
 
 
 def spelled(text: str, parser: ArgumentParser) -> str:
@@ -39,7 +39,7 @@ def spelled(text: str, parser: ArgumentParser) -> str:
 
 def _option(name: str, value: str | None, parser: ArgumentParser, as_it_is: str) -> str:
     given: Any = value if value is None or value.isupper() else _literal(value)
-    name = _OTHER_NAMES.get((name, given), name) if isinstance(given, bool) else name
+    name = _OTHER_NAMES.get((name, type(given)), name)
     actions = [one for one in parser._actions if one.dest == name and one.option_strings]
     if not actions:
         return _NOT_HERE if name in _reading_options() else as_it_is

@@ -29,6 +29,7 @@ from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import unknown_label
+from polyak.model.columns import SourceColumns
 from polyak.model.features import Hashing
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
@@ -183,6 +184,8 @@ def begin(how: How, samples: list[Sample]) -> bytes:
     learner = Learner(
         how.recipe, classes=classes, n_features=how.reading.n_features, outputs=how.outputs
     )
+    if how.schema is not None and how.recipe.needs_columns:
+        learner.columns = SourceColumns.of_schema(how.schema, lambda: run_counts.names)
     unknown = None if classes is None else unknown_label(batch.targets, classes)
     if unknown is not None:
         raise DataError(f"a row{unknown.what}")
@@ -254,9 +257,11 @@ def measure_head(state: bytes) -> tuple[int, float | None, int]:
 def unpacked(state: bytes) -> tuple[Learner, RunCounts]:
     """Restore the learner and the counts from a state."""
     page, arrays = unpack(state, "a part of a distributed run", KIND, FORMAT)
-    return Learner.from_state(page["learner"], arrays), RunCounts.from_state(
-        page["run_counts"], arrays
-    )
+    learner = Learner.from_state(page["learner"], arrays)
+    run_counts = RunCounts.from_state(page["run_counts"], arrays)
+    if learner.columns is not None:
+        learner.columns.lookup = lambda: run_counts.names
+    return learner, run_counts
 
 
 def check_version(how: How) -> None:

@@ -42,6 +42,7 @@ from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
 from polyak.learn.recipes.recipe import RECIPES
 from polyak.losses import get_loss, loss_text, parameter_given
+from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
@@ -70,7 +71,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         "alpha": [_AUTO, Interval(Real, 0, None, closed="left")],
         "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "positive": ["boolean"],
+        "positive": ["boolean", "array-like"],
+        "negative": ["array-like"],
+        "increasing": ["array-like"],
+        "decreasing": ["array-like"],
         "recipe": [StrOptions(set(RECIPES))],
         "fit_intercept": ["boolean"],
         "eta0": [_AUTO, Interval(Real, 0, None, closed="neither")],
@@ -82,6 +86,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         "max_iter": [_AUTO, Interval(Integral, 1, None, closed="left")],
         "intervals": ["boolean"],
         "shuffle": ["boolean"],
+        "curves": [StrOptions({"all"}), "array-like", None],
+        "pairs": [_AUTO, Interval(Integral, 1, None, closed="left"), "array-like", None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "categorical": ["array-like"],
@@ -280,6 +286,15 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         model = now._fitted().model
         return model, model.scores(now._rows(X))
 
+    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+        """Return the names of columns and pairs, and what each contributes to the scores of rows.
+
+        The contributions add up to the score; the last is the intercept.
+        """
+        from polyak.model.effects import contributions
+
+        return contributions(self._fitted().model, self._rows(X))
+
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
         loss = get_loss(model.loss)
@@ -307,8 +322,13 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             seed=seed,
             penalty="none" if self.penalty is None else self.penalty,
             l1_ratio=float(self.l1_ratio),
-            positive=bool(self.positive),
+            positive=_names(self.positive) if np.ndim(self.positive) else bool(self.positive),
+            negative=_names(self.negative),
+            increasing=_names(self.increasing),
+            decreasing=_names(self.decreasing),
             multi_class=getattr(self, "multi_class", "auto"),
+            curves=_names_or_word(self.curves),
+            pairs=_pairs_or_number(self.pairs),
         )
 
     def _loss_text(self) -> str:
@@ -331,8 +351,17 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         schema = self._schema
         n_features = self.n_features_in_ if schema is None else schema.n_features
         learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
+        if recipe.needs_columns:
+            learner.columns = self._columns()
         features = FeatureMap.of(schema, names=self._names())
         return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
+
+    def _columns(self) -> SourceColumns:
+        """Return the columns of the rows, for terms."""
+        if self._schema is not None:
+            return SourceColumns.of_schema(self._schema, lambda: self._hashed)
+        names = getattr(self, "feature_names_in_", None)
+        return SourceColumns.of_array(self.n_features_in_, None if names is None else list(names))
 
     def _going_on(self) -> bool:
         """Whether ``fit`` continues from the previous fit."""
@@ -508,3 +537,19 @@ def _canonical(X: Any) -> Any:
 
 def _auto_or_float(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
+
+
+def _names_or_word(asked: Any) -> str | tuple[str, ...] | None:
+    """Return columns, or a word for them, as a recipe has them."""
+    return asked if asked is None or isinstance(asked, str) else _names(asked)
+
+
+def _names(asked: Any) -> tuple[str, ...]:
+    """Return columns by name, those of an array as x0, x1, and so on."""
+    return tuple(one if isinstance(one, str) else f"x{one}" for one in asked)
+
+
+def _pairs_or_number(asked: Any) -> Any:
+    if asked is None or isinstance(asked, str | int):
+        return asked
+    return tuple(_names(pair) for pair in asked)

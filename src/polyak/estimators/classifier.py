@@ -50,8 +50,12 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         and nearly the same for more.
     l1_ratio : float, default=0.5
         The L1 share of "elasticnet"; 1 for "l1".
-    positive : bool, default=False
-        Whether to constrain the weights to be non-negative.
+    positive : bool or list of columns, default=False
+        Whether to constrain the weights to be non-negative: all of them, or those of these columns.
+    negative : list of columns, default=()
+        Columns whose weights are to be non-positive.
+    increasing, decreasing : list of columns, default=()
+        Columns that have monotone curves. Columns of an array are numbers, or "x0", "x1" ...
     recipe : {"auto", "sgd", "paper", "paper-strict"}, default="auto"
         How the parameters left at "auto" are set. "auto" is a race: many candidates learn in the
         same pass, those that fall behind are eliminated, and the winner is the model. Parameters
@@ -100,6 +104,14 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
     class_weight : dict, "balanced" or None, default=None
         The weight of each class's rows. "balanced" weights are inversely proportional to the class
         frequencies: in `fit` those of all rows, in `partial_fit` those of the rows so far.
+    curves : "all", sequence of str, or None, default=None
+        Columns of numbers that may have curved effects: piecewise linear between knots, as smooth
+        as the rows tell, constant beyond the outermost. Categories are shrunken towards none
+        then, each column by a penalty of its own. Such an additive model races against the linear
+        ones. Columns of an array are called "x0", "x1" and so on.
+    pairs : "auto", int, sequence of pairs of str, or None, default=None
+        Pairs of columns that may interact: as many as are found in up to 65,536 rows, at most
+        twelve or this number, or those named.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None
@@ -191,7 +203,10 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         alpha: Any = "auto",
         penalty: str | None = "l2",
         l1_ratio: float = 0.5,
-        positive: bool = False,
+        positive: bool | Sequence[Any] = False,
+        negative: Sequence[Any] = (),
+        increasing: Sequence[Any] = (),
+        decreasing: Sequence[Any] = (),
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
@@ -205,6 +220,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         intervals: bool = False,
         multi_class: str = "auto",
         class_weight: Any = None,
+        curves: Any = None,
+        pairs: Any = None,
         warm_start: bool = False,
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
@@ -218,6 +235,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.positive = positive
+        self.negative = negative
+        self.increasing = increasing
+        self.decreasing = decreasing
         self.recipe = recipe
         self.fit_intercept = fit_intercept
         self.eta0 = eta0
@@ -231,6 +251,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self.intervals = intervals
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.curves = curves
+        self.pairs = pairs
         self.warm_start = warm_start
         self.categorical = categorical
         self.numeric = numeric

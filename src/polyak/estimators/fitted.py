@@ -172,11 +172,38 @@ class FittedAttributes:
             self._with_intervals()  # which warns where they cannot be trusted
         return model.coefficients(level)
 
+    @property
+    def terms_(self) -> list[dict[str, Any]]:
+        """The columns and pairs of an additive model: kind, degrees of freedom and p-value."""
+        return [term._asdict() for term in self._report().terms]
+
+    def effect(self, column: str, level: float = 0.95, grid: Any = None) -> Any:
+        """Return what a column contributes to the score, with a pointwise band.
+
+        Parameters
+        ----------
+        column : str
+            Its name; the columns of an array are "x0", "x1" and so on.
+        level : float, default=0.95
+            The confidence level of the band.
+        grid : array, optional
+            The values at which the effect is wanted.
+
+        Returns
+        -------
+        Effect
+            ``grid``, ``value``, ``lower`` and ``upper``.
+        """
+        from polyak.model.effects import effect
+
+        return effect(self.to_model(), column, level, grid)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the name of each column of ``coef_``.
 
         A frame with words or dates is encoded, so these are the encoded features; a hash bucket
-        without a known word is named by its number.
+        without a known word is named by its number. The basis functions of a curve or a pair are
+        numbered, as in "age 0".
 
         Parameters
         ----------
@@ -194,6 +221,9 @@ class FittedAttributes:
         else:
             known = features.all_names()
             names = [known.get(j) or features.slot(j) for j in range(model.n_features)]
+        if model.terms is not None:
+            terms = model.terms.terms
+            names[model.terms.begin :] = [f"{t.name} {k}" for t in terms for k in range(t.size)]
         return np.array(names, dtype=object)
 
     def sparsify(self) -> Self:

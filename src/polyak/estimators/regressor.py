@@ -53,8 +53,12 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         and nearly the same for more.
     l1_ratio : float, default=0.5
         The L1 share of "elasticnet"; 1 for "l1".
-    positive : bool, default=False
-        Whether to constrain the weights to be non-negative.
+    positive : bool or list of columns, default=False
+        Whether to constrain the weights to be non-negative: all of them, or those of these columns.
+    negative : list of columns, default=()
+        Columns whose weights are to be non-positive.
+    increasing, decreasing : list of columns, default=()
+        Columns that have monotone curves. Columns of an array are numbers, or "x0", "x1" ...
     recipe : {"auto", "sgd", "paper", "paper-strict"}, default="auto"
         How the parameters left at "auto" are set. "auto" is a race: many candidates learn in the
         same pass, those that fall behind are eliminated, and the winner is the model. Parameters
@@ -97,6 +101,14 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         model is then the fit that the intervals belong to, not the candidate that predicts best; a
         warning is issued if another is clearly better. The intervals assume that each row is seen
         once, so `fit` makes one pass unless ``max_iter`` is set.
+    curves : "all", sequence of str, or None, default=None
+        Columns of numbers that may have curved effects: piecewise linear between knots, as smooth
+        as the rows tell, constant beyond the outermost. Categories are shrunken towards none
+        then, each column by a penalty of its own. Such an additive model races against the linear
+        ones. Columns of an array are called "x0", "x1" and so on.
+    pairs : "auto", int, sequence of pairs of str, or None, default=None
+        Pairs of columns that may interact: as many as are found in up to 65,536 rows, at most
+        twelve or this number, or those named.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None
@@ -189,7 +201,10 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         alpha: Any = "auto",
         penalty: str | None = "l2",
         l1_ratio: float = 0.5,
-        positive: bool = False,
+        positive: bool | Sequence[Any] = False,
+        negative: Sequence[Any] = (),
+        increasing: Sequence[Any] = (),
+        decreasing: Sequence[Any] = (),
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
@@ -201,6 +216,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         max_iter: Any = "auto",
         shuffle: bool = True,
         intervals: bool = False,
+        curves: Any = None,
+        pairs: Any = None,
         warm_start: bool = False,
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
@@ -216,6 +233,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.positive = positive
+        self.negative = negative
+        self.increasing = increasing
+        self.decreasing = decreasing
         self.recipe = recipe
         self.fit_intercept = fit_intercept
         self.eta0 = eta0
@@ -227,6 +247,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.intervals = intervals
+        self.curves = curves
+        self.pairs = pairs
         self.warm_start = warm_start
         self.categorical = categorical
         self.numeric = numeric

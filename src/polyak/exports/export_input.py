@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyak.model.in_use import features_in_use
+from polyak.model.in_use import features_in_use, terms_in_use
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Schema
 from polyak.rows.label_text import label_text
@@ -34,6 +34,11 @@ class ExportInput:
     def outputs(self) -> int:
         """How many scores a row has."""
         return len(self.model.intercept)
+
+    @property
+    def n_inputs(self) -> int:
+        """How many features a row has before it is expanded in terms."""
+        return self.model.n_features if self.model.terms is None else self.model.terms.begin
 
     def output_names(self) -> list[str]:
         """Name each output: by its class, or by its number.
@@ -64,9 +69,14 @@ class ExportInput:
         names = self.names or {}
         known = {place: names[j] for place, j in enumerate(used.tolist()) if j in names}
         features = replace(self.model.features, names=known)
+        weights, terms = self.model.weights[used], self.model.terms
+        if terms is not None:
+            weights = np.concatenate([weights, self.model.weights[terms.begin :]])
+            terms = terms_in_use(terms, used)
         model = replace(
             self.model,
-            weights=self.model.weights[used],
+            weights=weights,
+            terms=terms,
             features=features,
             replicas=None,
             sandwich=None,
@@ -81,7 +91,7 @@ class ExportInput:
         what = "table's columns" if self.schema is not None else "words"
         what = "source" if self.schema is None and self.model.features.bits is None else what
         return [
-            f"rows for it have {self.model.n_features:,} features, those in use that polyak makes "
+            f"rows for it have {self.n_inputs:,} features, those in use that polyak makes "
             f"of the {what}: polyak convert --for MODEL writes such rows"
         ]
 

@@ -16,6 +16,7 @@ from polyak.exports.export_input import ExportInput
 from polyak.losses import get_loss
 from polyak.losses.of_means import LARGEST_SCORE
 from polyak.model.schema import Schema
+from polyak.model.terms import Axis, Term
 from polyak.optional_imports import needed
 from polyak.rows.labels import exact_labels
 
@@ -60,7 +61,7 @@ def build(given: ExportInput) -> Any:
             _add_probabilities(graph, given)
         graph.output("scores", flat, given.outputs)
     schema = given.columns
-    width = model.n_features if schema is None else len(schema.columns)
+    width = given.n_inputs if schema is None else len(schema.columns)
     dtype = model.weights.dtype if schema is None else np.float64
     rows = onnx.helper.make_tensor_value_info("X", graph.type_of(dtype), ["rows", width])
     proto = onnx.helper.make_model(
@@ -121,9 +122,18 @@ def _add_scores(graph: _Graph, given: ExportInput) -> str:
 
     Gives the name of the same without its second dimension where that is one.
     """
-    weights, rows = given.model.weights, "X"
+    terms, rows, of_terms = given.model.terms, "X", []
     if given.columns is not None:
         rows = _add_features(graph, given.columns)
+    weights = given.model.weights[: given.n_inputs]
+    if terms is not None:
+        features = graph.double(rows, "features_double")
+        of_terms = [
+            _add_term(graph, term, given.model.weights[terms.features_of(k)], features, f"term{k}")
+            for k, term in enumerate(terms.terms)
+        ]
+        weights = weights.copy()
+        weights[list(terms.replaced)] = 0.0
     used = np.flatnonzero(weights.any(axis=1))
     if len(used) < SPARE * len(weights):
         weights = weights[used]
@@ -136,10 +146,65 @@ def _add_scores(graph: _Graph, given: ExportInput) -> str:
         ],
         "product",
     )
-    graph.node("Add", [product, graph.constant("intercept", given.model.intercept)], "raw")
+    total = graph.node("Sum", [product, *of_terms], "total_of_terms") if of_terms else product
+    graph.node("Add", [total, graph.constant("intercept", given.model.intercept)], "raw")
     if given.outputs > 1:
         return "raw"
     return graph.node("Squeeze", ["raw", graph.constant("second", np.array([1]))], "flat")
+
+
+def _add_term(graph: _Graph, term: Term, weights: NDArray[Any], features: str, name: str) -> str:
+    """Add what a curve or a pair contributes to the scores, a column an output."""
+    if len(term.axes) == 1:  # the values of a curve at its knots take the place of its basis
+        (axis,) = term.axes
+        return _add_axis(graph, axis, axis.values @ weights, features, name)
+    a, b = (
+        _add_axis(graph, axis, axis.values, features, f"{name}_{k}")
+        for k, axis in enumerate(term.axes)
+    )
+    last, second = (graph.constant(f"{name}_axis{k}", np.array([k])) for k in (2, 1))
+    left = graph.node("Unsqueeze", [a, last], f"{name}_left")
+    right = graph.node("Unsqueeze", [b, second], f"{name}_right")
+    products = graph.node("Mul", [left, right], f"{name}_products")
+    shape = graph.constant(f"{name}_shape", np.array([-1, term.size]))
+    flat = graph.node("Reshape", [products, shape], f"{name}_flat")
+    return graph.node("MatMul", [flat, graph.constant(f"{name}_weights", weights)], name)
+
+
+def _add_axis(graph: _Graph, axis: Axis, values: NDArray[Any], features: str, name: str) -> str:
+    """Add functions of a column from their ``values`` at its knots or levels, a column each.
+
+    Between knots they are linear: how far a row is within each segment, from 0 to 1, times the
+    difference of the values at its ends. They are zero where the column is missing.
+    """
+
+    def gathered(some: tuple[int, ...], called: str) -> str:
+        places = graph.constant(f"{name}_{called}_places", np.array(some))
+        return graph.node("Gather", [features, places], f"{name}_{called}", axis=1)
+
+    zero = graph.constant(f"{name}_zero", np.zeros(1))
+    if not axis.knots:
+        found = gathered(axis.features, "levels")
+        level = graph.node("ArgMax", [found], f"{name}_level", axis=1, keepdims=0)
+        table = graph.constant(f"{name}_values", values)
+        chosen = graph.node("Gather", [table, level], f"{name}_chosen")
+        most = graph.node("ReduceMax", [found], f"{name}_most", axes=[1], keepdims=1)
+        there = graph.node("Greater", [most, zero], f"{name}_there")
+        return graph.node("Mul", [chosen, graph.double(there, f"{name}_factor")], f"{name}_f")
+    knots = np.array(axis.knots)
+    x = gathered(axis.features[:1], "x")
+    past = graph.node("Sub", [x, graph.constant(f"{name}_knots", knots[:-1])], f"{name}_past")
+    widths = graph.constant(f"{name}_widths", np.diff(knots))
+    share = graph.node("Div", [past, widths], f"{name}_share")
+    ends = [graph.constant(f"{name}_{end}", np.array(float(end))) for end in (0, 1)]
+    within = graph.node("Clip", [share, *ends], f"{name}_within")
+    steps = graph.constant(f"{name}_steps", np.diff(values, axis=0))
+    risen = graph.node("MatMul", [within, steps], f"{name}_risen")
+    value = graph.node("Add", [risen, graph.constant(f"{name}_first", values[0])], f"{name}_f")
+    if len(axis.features) == 1:
+        return value
+    there = graph.node("Equal", [gathered(axis.features[1:], "missing"), zero], f"{name}_there")
+    return graph.node("Where", [there, value, zero], f"{name}_kept")
 
 
 def _add_features(graph: _Graph, schema: Schema) -> str:
@@ -235,7 +300,7 @@ def _facts(given: ExportInput) -> dict[str, str]:
         facts["schema"] = json.dumps(plain(given.schema))
         facts["columns"] = json.dumps([column.name for column in given.schema.columns])
     if given.names is not None:
-        whole = len(given.names) == given.model.n_features
+        whole = len(given.names) == given.n_inputs
         named = list(given.names.values()) if whole else given.names
         facts["feature_names"] = json.dumps(named)
     return facts

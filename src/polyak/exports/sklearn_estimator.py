@@ -2,7 +2,7 @@
 
 The file is scikit-learn's own classes and arrays of numbers, so ``skops.io.load`` takes it without
 a word about trust, and a program that uses it needs no polyak. Only the imputer before a model of
-a table's columns keeps a type that skops does not trust unasked.
+a table's columns, and splines, keep types that skops does not trust unasked.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyak.exports.export_input import ExportInput, export_input_of
 from polyak.exports.units import in_units
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from polyak.model.linear import LinearModel
 
 GLMS = {"poisson": "PoissonRegressor", "gamma": "GammaRegressor"}
-LOADING = "skops.io.load(FILE, trusted=['numpy.dtype'])"
 
 
 def write(given: ExportInput, path: str) -> list[str]:
@@ -31,9 +31,11 @@ def write(given: ExportInput, path: str) -> list[str]:
     from polyak.storage.container import write_bytes
 
     skops_io = needed("skops.io", "skops")
-    write_bytes(path, skops_io.dumps(_estimator(given)))
-    model = given.model
-    remarks = [f"load it with {LOADING}"] if given.columns else given.about_rows()
+    written, model = skops_io.dumps(_estimator(given)), given.model
+    write_bytes(path, written)
+    types = skops_io.get_untrusted_types(data=written)
+    remarks = [f"load it with skops.io.load(FILE, trusted={types})"] if types else []
+    remarks += [] if given.columns else given.about_rows()
     if model.classes is not None and model.loss != "log_loss" and model.sigmoids is not None:
         remarks.append(
             f"scikit-learn's linear classifiers have no probabilities for the loss {model.loss}: "
@@ -51,7 +53,7 @@ def to_sklearn(source: Any) -> Any:
     ``SGDClassifier`` of the same loss, because it compares one model a class, and turns the scores
     of a logistic loss into probabilities, exactly as polyak does.
     A model of a table whose columns are all numbers takes the columns themselves, behind an
-    imputer that marks what is missing.
+    imputer that marks what is missing. Curves are a ``SplineTransformer`` of degree 1 each.
 
     Examples
     --------
@@ -67,15 +69,60 @@ def to_sklearn(source: Any) -> Any:
 
 
 def _estimator(given: ExportInput) -> Any:
-    if given.columns is None:
-        return _linear(given.model)
     from sklearn.pipeline import make_pipeline
 
-    model = in_units(given.model, given.columns)
-    # First the columns, then whether each is missing, as the imputer gives them.
-    order = np.concatenate([np.arange(0, model.n_features, 2), np.arange(1, model.n_features, 2)])
-    imputer = _imputer([column.name for column in given.columns.columns])
-    return make_pipeline(imputer, _linear(replace(model, weights=model.weights[order])))
+    columns, terms, width = given.columns, given.model.terms, given.n_inputs
+    weights = given.model.weights[:width].copy()
+    weights[[] if terms is None else list(terms.replaced)] = 0.0
+    model = replace(given.model, weights=weights, terms=None, replicas=None, sandwich=None)
+    steps: list[Any] = []
+    if columns is not None:
+        model = in_units(model, columns)
+        steps.append(_imputer([column.name for column in columns.columns]))
+    if terms is not None:
+        spline, model = _splines(given, model)
+        steps.append(spline)
+    elif columns is not None:
+        model = replace(model, weights=model.weights[_order(given)])
+    return make_pipeline(*steps, _linear(model)) if steps else _linear(model)
+
+
+def _order(given: ExportInput) -> NDArray[np.intp]:
+    """Return the order of features: the imputer gives all columns, then whether each is missing."""
+    features = np.arange(given.n_inputs)
+    return features if given.columns is None else np.concatenate([features[::2], features[1::2]])
+
+
+def _splines(given: ExportInput, model: LinearModel) -> tuple[Any, LinearModel]:
+    """Make splines of the columns that have curves, and the linear model of what they give.
+
+    ``model`` is without the terms, in the units of the columns.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import SplineTransformer
+
+    terms, order = given.model.terms, _order(given)
+    assert terms is not None
+    if any(term.kind == "pair" for term in terms.terms):
+        raise ValueError(
+            "scikit-learn has no transformer for pairs of columns; an ONNX file holds them"
+        )
+    units = [(0.0, 1.0)] * len(order)
+    if given.columns is not None:
+        units[::2] = [(column.offset, column.scale) for column in given.columns.columns]
+    weights, parts, made = model.weights.astype(np.float64), [], []
+    for k, term in enumerate(terms.terms):
+        (axis,), own = term.axes, given.model.weights[terms.features_of(k)]
+        offset, scale = units[axis.features[0]]
+        for missing in axis.features[1:]:  # a zero stands for what is missing
+            weights[missing] -= (axis.at(np.array([-offset / scale])) @ own)[0]
+        knots = np.array(axis.knots)[:, None] * scale + offset
+        spline = SplineTransformer(degree=1, knots=knots, extrapolation="constant")
+        made.append((f"curve {k}", spline, np.flatnonzero(order == axis.features[0]).tolist()))
+        parts.append(axis.values @ own)
+    rest = order[~np.isin(order, terms.replaced)]
+    transformer = ColumnTransformer(made, remainder="passthrough").fit(np.zeros((2, len(order))))
+    return transformer, replace(model, weights=np.concatenate([*parts, weights[rest]]))
 
 
 def _imputer(names: list[str]) -> Any:

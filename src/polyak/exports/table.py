@@ -3,7 +3,8 @@
 One line a feature that weighs anything, or one for each of its classes, after the intercept's. As
 CSV or TSV the numbers are whole and come back as they were; as text they are rounded and aligned.
 The weights of a table's columns are per unit of the column, so that the score of a row is the
-intercept plus the sum of weight times value.
+intercept plus the sum of weight times value. An additive model has a line for each knot or level
+of each term instead, with the effect there and its band.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from polyak.exports.export_input import ExportInput
 from polyak.exports.units import in_units
 from polyak.model.coefficients import INTERCEPT, Coefficients, coefficients
+from polyak.model.effects import effects_table
 from polyak.model.features import FeatureMap
+from polyak.rows.label_text import label_text
 
 LINES_AT_A_TIME = 1 << 13
 LEVEL = 0.95
@@ -34,10 +37,13 @@ def write(given: ExportInput, path: str, format: str) -> list[str]:
     """Write the table."""
     from polyak.storage.container import replacing
 
-    if given.schema is not None:
-        given = replace(given, model=in_units(given.model, given.schema))
-    table = _table(given)
-    heads, blocks = _heads(given, table), _blocks(given, table)
+    if given.model.terms is not None:
+        heads, blocks = _of_terms(given)
+    else:
+        if given.schema is not None:
+            given = replace(given, model=in_units(given.model, given.schema))
+        table = _table(given)
+        heads, blocks = _heads(given, table), _blocks(given, table)
     lines = _aligned(heads, blocks) if format == "txt" else _separated(heads, blocks, format)
     with replacing(path) as file:
         for block in lines:
@@ -52,6 +58,15 @@ def _table(given: ExportInput) -> Coefficients:
     found = coefficients(model, LEVEL, features=np.flatnonzero(model.weights.any(axis=1)))
     numbers = {name: found.numbers[name] for name in NUMBERS if name in found.numbers}
     return found._replace(numbers=numbers)
+
+
+def _of_terms(given: ExportInput) -> tuple[list[str], Blocks]:
+    """Return the heads and lines of an additive model: one per term and knot or level."""
+    effects = effects_table(given.model, LEVEL)
+    heads = list(effects)
+    bands = np.stack([effects.pop(name) for name in ("value", "lower", "upper")], axis=1)
+    words = [[label_text(cell) for cell in column] for column in effects.values()]
+    return heads, iter([(words, bands)])
 
 
 def _heads(given: ExportInput, table: Coefficients) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import DataError
 from polyak.learn.centring import NOTHING, Centre
 from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.race import Race
@@ -22,6 +23,7 @@ from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.targets import encode, mean_weight
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses import Loss, get_loss
+from polyak.model.columns import SourceColumns
 from polyak.rows.sparse import Rows, SparseRows, row_widths, take_rows
 
 Floats = NDArray[np.float64]
@@ -149,6 +151,7 @@ def calibrated(
     features: int | None,
     may_drift: bool,
     at_hand: bool,
+    columns: SourceColumns | None = None,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
 
@@ -156,6 +159,8 @@ def calibrated(
     rows ``may_drift``, some candidates have a constant rate. Rows ``at_hand`` are compared in the
     end, see `polyak.learn.race.Race.compare`.
     """
+    if recipe.needs_columns and columns is None:
+        raise DataError("curves, pairs and constraints need a table whose columns have names")
     rows, targets, weights, *_ = sample
     usual = _usual_rows(rows, recipe)
     loss, begin_at, unit = get_loss(recipe.loss), None, 1.0
@@ -183,6 +188,7 @@ def calibrated(
         centre=_centre(usual, dtype, recipe),
         begin_at=begin_at,
         at_hand=at_hand,
+        columns=columns,
     )
     shifted = problem.centre.shifted(usual)
     seen = Sample(

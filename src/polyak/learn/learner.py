@@ -20,7 +20,6 @@ from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.recipes import Recipe
 from polyak.learn.report import mean, model_of, recent, training_report
-from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import (
     as_truths,
@@ -34,10 +33,13 @@ from polyak.learn.targets import (
 )
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss, get_loss
+from polyak.model.columns import SourceColumns
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
 from polyak.rows.sparse import as_rows, take_rows
+from polyak.storage.container import plain
+from polyak.storage.records import read
 from polyak.threads import Lock, changes, reads
 
 Floats = NDArray[np.float64]
@@ -63,6 +65,8 @@ class Learner:
         How many numbers a target has, for regression.
     watch : OrderWatch, optional
         Where rows come as they stand: it says if order matters, and some candidates never rest.
+    columns : SourceColumns, optional
+        The columns that features come from, which curves need.
 
     Examples
     --------
@@ -84,8 +88,9 @@ class Learner:
         features: int | None = None,
         outputs: int = 1,
         watch: OrderWatch | None = None,
+        columns: SourceColumns | None = None,
     ) -> None:
-        self.recipe = recipe
+        self.recipe, self.columns = recipe, columns
         self.calibration = Calibration(get_loss(recipe.loss))
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
@@ -168,7 +173,7 @@ class Learner:
             if self.watch is not None:
                 self.watch.look(self.race, self.classes, self.loss)
             return
-        if len(self._first) or given.total < CALIBRATION_ROWS:
+        if len(self._first) or given.total < self.recipe.first_rows:
             self._keep_back(given)
         else:
             self._begin(given)
@@ -259,6 +264,7 @@ class Learner:
             "outputs": self.outputs if found is None or found.one_vs_rest else found.outputs,
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "classes_may_join": self.classes_may_join,
+            "columns": plain(self.columns),
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
@@ -275,11 +281,12 @@ class Learner:
         classes, n_features = stored.field("classes"), stored.field("n_features")
         features = stored.field("features")
         learner = cls(
-            Recipe(**stored.field("recipe")),
+            Recipe.of(stored.field("recipe")),
             classes=None if classes is None else labels_from_json(classes),
             n_features=None if n_features is None else stored.whole("n_features"),
             features=None if features is None else stored.whole("features"),
             outputs=stored.whole("outputs", least=1),
+            columns=read(SourceColumns | None, stored.field("columns"), "columns"),
         )
         several = learner.classes is None or len(learner.classes) > 1
         stored.require(several, "classes", "must be two or more")
@@ -287,7 +294,7 @@ class Learner:
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
             known = learner.n_features, learner._most_features
-            learner.race = Race.from_state(own, learner.recipe_found, *known)
+            learner.race = Race.from_state(own, learner.recipe_found, *known, learner.columns)
             learner._check_race(own)
         learner.classes_may_join = stored.flag("classes_may_join")
         learner._first = FirstRows.from_state(stored, learner.outputs)
@@ -354,7 +361,7 @@ class Learner:
         before = len(self._first)
         together = copy.copy(self._first)
         together.add(given)
-        if len(together) < CALIBRATION_ROWS:
+        if len(together) < self.recipe.first_rows:
             self._first = together
             return
         try:
@@ -365,7 +372,7 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        sample, classes = given.first(CALIBRATION_ROWS), self.classes
+        sample, classes = given.first(self.recipe.first_rows), self.classes
         if classes is None and self.loss.classifies:
             advice = "shuffle the rows" if self.watch is None else self.watch.advice
             classes = classes_of(sample.targets, advice)
@@ -380,6 +387,7 @@ class Learner:
             features=self._most_features,
             may_drift=self.watch is not None,
             at_hand=self.at_hand,
+            columns=self.columns,
         )
         race.threads = self.threads
         unit, may_join = calibration.weight_unit, self.classes is None
@@ -388,5 +396,5 @@ class Learner:
         self.classes_may_join, self.calibration = may_join, calibration
         self._first = FirstRows()
         if self.watch is not None:
-            self.watch.begin(given.first(CALIBRATION_ROWS))
+            self.watch.begin(given.first(self.recipe.first_rows))
             self.watch.look(self.race, self.classes, self.loss)

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
 from polyak.learn.race import Leader, Race
 from polyak.learn.race.history import measure
 from polyak.learn.stored_state import StoredState
@@ -31,7 +30,6 @@ from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.rows.class_order import sorted_by_class
-from polyak.rows.sparse import core_rows
 
 Floats = NDArray[np.float64]
 
@@ -102,9 +100,7 @@ class OrderWatch:
         which is what the sums of a race take it for.
         """
         rows, targets, weights, *_ = self.early.joined()
-        coef, intercept = leader.weights()
-        matrix = np.ascontiguousarray(coef.T)
-        scores = _core.score_rows(core_rows(rows), matrix) + intercept
+        scores = leader.scores(rows)
         goals = np.asarray(encode(targets, classes, loss))
         if race.problem.one_vs_rest:
             goals = np.where(goals[:, None] == np.arange(race.problem.outputs), 1.0, -1.0)

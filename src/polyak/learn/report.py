@@ -66,6 +66,7 @@ def training_report(
         best_candidate=leader.number,
         candidates=_candidates(race, recipe),
         rows_needed=_rows_needed(leader.candidate, recipe, moments),
+        terms=leader.lane.term_reports(),
     )
 
 
@@ -192,6 +193,7 @@ def model_of(
         multilabel=race.problem.has_labels,
         replicas=replicas,
         sandwich=sandwich,
+        terms=leader.lane.terms,
         report=found,
     )
 

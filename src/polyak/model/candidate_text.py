@@ -35,6 +35,8 @@ def settings_text(candidate: CandidateReport, number: Write = three_digits) -> s
     rate, together = candidate.schedule, " on all classes together" if candidate.softmax else ""
     if candidate.constant:
         return "a constant: no feature improved on it"
+    if candidate.terms is not None:
+        return f"{candidate.terms}{together}, a penalty for each"
     if candidate.alpha is None:
         penalty = f"penalty {number(candidate.penalty)}"
     else:
@@ -63,6 +65,8 @@ def settings_cells(
     """Return a candidate's method and settings, one cell each; ``none`` where it has no such."""
     if candidate.constant:
         return ["constant", *[none] * 5]
+    if candidate.terms is not None:
+        return [candidate.terms, *[none] * 5]
     if candidate.schedule is None:
         has_alpha = candidate.alpha is not None
         penalty = number(candidate.alpha) if has_alpha else f"{number(candidate.penalty)} rows"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model import intervals
+from polyak.model.effects import _Additive, effects_table
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
@@ -99,8 +100,20 @@ def coefficients(
     )
 
 
-def as_frame(model: _Model, level: float) -> Any:
-    """Return the coefficients as a data frame, or as a dict of columns without pandas."""
+def as_frame(model: _Additive, level: float) -> Any:
+    """Return the coefficients as a data frame, or as a dict of columns without pandas.
+
+    Those of an additive model are its effects: the weight of a basis function has no meaning.
+    """
+    columns = _columns(model, level) if model.terms is None else effects_table(model, level)
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns)
+
+
+def _columns(model: _Model, level: float) -> dict[str, Any]:
     found = coefficients(model, level)
     columns: dict[str, Any] = {"feature": np.array(found.names(model.features), dtype=object)}
     if model.weights.shape[1] > 1:
@@ -108,12 +121,7 @@ def as_frame(model: _Model, level: float) -> Any:
             columns["output"] = found.outputs
         else:
             columns["class"] = np.asarray(model.classes)[found.outputs]
-    columns |= found.numbers
-    try:
-        import pandas as pd
-    except ImportError:
-        return columns
-    return pd.DataFrame(columns)
+    return columns | found.numbers
 
 
 def _shown(model: _Model) -> NDArray[np.int64]:

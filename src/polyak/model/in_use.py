@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model.linear import LinearModel
+from polyak.model.terms import Term, Terms
 from polyak.rows.sparse import Rows, SparseRows
 
 
 def features_in_use(model: LinearModel) -> NDArray[np.int64] | None:
     """Return the features with a nonzero weight where names are hashed or ``kept_only`` is set.
 
+    Those of an additive model are the features of the source that its terms are made of, too.
     None otherwise: an exported model then takes all features.
 
     Examples
@@ -34,7 +36,26 @@ def features_in_use(model: LinearModel) -> NDArray[np.int64] | None:
     if not (hashed or numbered):
         return None
     used = np.flatnonzero(model.weights.any(axis=1))
+    if model.terms is not None:  # of the source; a curve's own column has no weight
+        places = [feature for term in model.terms.terms for feature in term.features]
+        used = np.union1d(used[used < model.terms.begin], np.array(places, dtype=np.int64))
     return used if len(used) else np.zeros(1, dtype=np.int64)
+
+
+def terms_in_use(terms: Terms, used: NDArray[np.int64]) -> Terms:
+    """Return terms of rows that have only the features in use, renumbered."""
+
+    def place(features: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(np.searchsorted(used, np.array(features, dtype=np.int64)).tolist())
+
+    return Terms(
+        len(used),
+        tuple(
+            Term(tuple(replace(axis, features=place(axis.features)) for axis in term.axes))
+            for term in terms.terms
+        ),
+        place(terms.replaced),
+    )
 
 
 def sparsified(model: LinearModel) -> LinearModel:

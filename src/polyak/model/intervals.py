@@ -17,6 +17,7 @@ from polyak import _core
 from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
+from polyak.model.terms import Terms
 from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import Rows, SparseRows, as_rows, core_rows
 from polyak.storage.sandwich import Sandwich
@@ -48,6 +49,8 @@ class _Model(Protocol):
     def sandwich(self) -> Sandwich | None: ...
     @property
     def features(self) -> FeatureMap: ...
+    @property
+    def terms(self) -> Terms | None: ...
     @property
     def report(self) -> TrainingReport | None: ...
     @property
@@ -206,7 +209,8 @@ def _chances(log_odds: Floats) -> Floats:
 def _some_at_a_time(model: _Model, X: Any) -> Iterator[Rows]:
     rows = as_rows(model.features.rows(X))
     for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
-        yield rows[begin : begin + ROWS_AT_A_TIME]
+        some = rows[begin : begin + ROWS_AT_A_TIME]
+        yield some if model.terms is None else model.terms.expand(some)
 
 
 # -- from a covariance -------------------------------------------------------------------------

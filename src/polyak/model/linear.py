@@ -13,9 +13,10 @@ from polyak import _core
 from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
 from polyak.model.features import FeatureMap
+from polyak.model.terms import Terms
 from polyak.model.training_report import TrainingReport
 from polyak.rows.label_text import label_text
-from polyak.rows.sparse import core_rows
+from polyak.rows.sparse import as_rows, core_rows
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,8 @@ class LinearModel:
         The sandwich covariance of the weights, where features are few.
     features : FeatureMap
         How a source becomes rows of these features.
+    terms : Terms or None
+        Curves and pairs that rows are expanded in; their features come after those of the source.
     report : TrainingReport or None
         How it was learned, if that is known.
 
@@ -74,6 +77,7 @@ class LinearModel:
     replicas: NDArray[Any] | None = None
     sandwich: Sandwich | None = None
     features: FeatureMap = field(default_factory=FeatureMap)
+    terms: Terms | None = None
     report: TrainingReport | None = None
 
     def __repr__(self) -> str:
@@ -123,7 +127,7 @@ class LinearModel:
         """
         from polyak.storage.model_file import load_model
 
-        return cls(**load_model(path, FeatureMap, TrainingReport))
+        return cls(**load_model(path, FeatureMap, TrainingReport, Terms))
 
     @classmethod
     def of(cls, source: Any) -> LinearModel:
@@ -159,6 +163,10 @@ class LinearModel:
               The weight is the middle of ``low`` and ``high``. It is hardly penalised, since the
               bias of a penalty does not show in a standard error.
 
+            An additive model has a line for the intercept and one for each knot or level of each
+            term instead: ``term``, ``kind``, ``at`` (and ``at_2`` for a pair), ``value``,
+            ``lower`` and ``upper``.
+
         Examples
         --------
         >>> model = LinearModel(np.array([[1.0], [-2.0]]), np.zeros(1), "squared_error")
@@ -172,14 +180,55 @@ class LinearModel:
 
         return as_frame(self, level)
 
+    def effect(self, name: str, level: float = 0.95, grid: Any = None) -> Any:
+        """Return what a column or a pair such as "age × city" contributes to the score.
+
+        Parameters
+        ----------
+        name : str
+            The columns of an array are "x0", "x1" and so on.
+        level : float, default=0.95
+            The confidence level of the band.
+        grid : array, optional
+            The values of a column at which the effect is wanted; NaN is a missing value.
+
+        Returns
+        -------
+        Effect
+            ``grid``, ``value``, ``lower`` and ``upper``.
+        """
+        from polyak.model.effects import effect
+
+        return effect(self, name, level, grid)
+
+    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+        """Return the names of columns and pairs, and what each contributes to the scores of rows.
+
+        The contributions add up to the score; the last is the intercept.
+        """
+        from polyak.model.effects import contributions
+
+        return contributions(self, X)
+
+    def rows(self, X: Any) -> Any:
+        """Return ``X`` as rows of the model's features, those of terms included.
+
+        The model of a table encodes frames and arrays by its schema, see
+        `polyak.model.features.FeatureMap.rows`.
+        """
+        rows = self.features.rows(X)
+        return rows if self.terms is None else self.terms.expand(as_rows(rows))
+
     def scores(self, X: Any) -> Floats:
         """Return the scores of rows, always two-dimensional: one column per output.
 
-        The model of a table encodes frames and arrays by its schema, see
-        `polyak.model.features.FeatureMap.rows`. Other models ignore unknown features.
+        Models of other sources than tables ignore unknown features.
         """
         matrix = np.ascontiguousarray(self.weights)
-        raw: NDArray[Any] = _core.score_rows(core_rows(self.features.rows(X)), matrix)
+        rows = self.features.rows(X)
+        parts = [rows] if self.terms is None else self.terms.parts(as_rows(rows))
+        scored = [_core.score_rows(core_rows(part), matrix) for part in parts]
+        raw: NDArray[Any] = scored[0] if len(scored) == 1 else np.concatenate(scored)
         return np.asarray(raw + self.intercept, dtype=np.float64)
 
     def decision_function(self, X: Any) -> Floats:

@@ -29,6 +29,10 @@ class AveragingReport(NamedTuple):
     power: NotNegative
 
 
+Settings = tuple[str | tuple[str, ...], ...]
+"""The names of columns, or of pairs of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateReport:
     """A candidate of the race: its settings and its losses.
@@ -39,6 +43,8 @@ class CandidateReport:
         The ridge penalty of block Newton steps, in pseudo-observations; their only setting.
     softmax : bool or None
         True if several classes are learned together.
+    terms : {"curves", "curves and pairs"} or None
+        What an additive model consists of; its penalties are its own, one per term.
     constant : bool or None
         True for the best constant, which has no settings.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
@@ -59,6 +65,7 @@ class CandidateReport:
 
     penalty: NotNegative | None = None
     softmax: bool | None = None
+    terms: Literal["curves", "curves and pairs"] | None = None
     constant: bool | None = None
     alpha: NotNegative | None = None
     schedule: Rate | None = None
@@ -76,16 +83,19 @@ class CandidateReport:
 
     def __post_init__(self) -> None:
         settings = (self.alpha, self.schedule, self.step, self.precondition)
-        if self.method not in ("newton", "constant") and None in settings:
+        has_rate = self.schedule is not None or self.method in ("proximal", "averaged SGD")
+        if has_rate and None in settings:
             raise ValueError(f"its candidate {self.number} lacks a setting of {self.method}")
         if self.schedule is not None and not (self.schedule.gamma0 > 0 and self.schedule.c <= 1):
             raise ValueError(f"its candidate {self.number} has an invalid learning rate")
 
     @property
     def method(self) -> str:
-        """One of "newton", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
+        """The kind of its steps, or "constant", or the kind of its terms."""
         if self.constant:
             return "constant"
+        if self.terms is not None:
+            return self.terms
         if self.step == "proximal":
             return "proximal"
         if self.penalty is not None:
@@ -96,6 +106,26 @@ class CandidateReport:
         """Return it as a dict with the settings of its own method."""
         found: dict[str, Any] = plain(self)
         return found
+
+
+class TermReport(NamedTuple):
+    """A column of an additive model, or a pair of them.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"curve", "category", "linear", "pair"}
+    edf : float
+        Effective degrees of freedom: how many weights without a penalty would be as flexible.
+    statistic, p_value : float or None
+        A test of whether it has any effect, all else being equal; None with several outputs.
+    """
+
+    name: str
+    kind: str
+    edf: float
+    statistic: float | None = None
+    p_value: float | None = None
 
 
 class Measure(NamedTuple):
@@ -240,6 +270,8 @@ class TrainingReport:
     source : SourceReport or None
     check : CheckReport or None
         An evaluation on later rows before they were learned, if it was requested.
+    terms : tuple of TermReport
+        The columns and pairs of an additive model.
     """
 
     rows: int
@@ -248,7 +280,7 @@ class TrainingReport:
     passes: int = 1
     bad_lines: int = 0
     rows_without_target: int = 0
-    recipe: dict[str, bool | float | str] = field(default_factory=dict)
+    recipe: dict[str, bool | float | str | Settings | None] = field(default_factory=dict)
     average_start: tuple[int | None, ...] = ()
     progressive_loss: float | None = None
     progressive_loss_std_err: float | None = None
@@ -262,6 +294,7 @@ class TrainingReport:
     spreads: dict[int, NotNegative] = field(default_factory=dict)
     source: SourceReport | None = None
     check: CheckReport | None = None
+    terms: tuple[TermReport, ...] = ()
 
     def __post_init__(self) -> None:
         if self.best_candidate >= len(self.candidates):
@@ -280,7 +313,12 @@ class TrainingReport:
         """The kind of penalty, from the recipe, as text."""
         penalty = str(self.recipe.get("penalty", "l2"))
         share = f", l1_ratio {self.recipe.get('l1_ratio'):g}" if penalty == "elasticnet" else ""
-        return penalty + share + (", no weight negative" if self.recipe.get("positive") else "")
+        signs = ", no weight negative" if self.recipe.get("positive") is True else ""
+        for name, what in (("positive", "not negative"), ("negative", "not positive")):
+            columns = self.recipe.get(name)
+            if isinstance(columns, list | tuple) and columns:
+                signs += f", weights of {', '.join(map(str, columns))} {what}"
+        return penalty + share + signs
 
     @property
     def has_zeros(self) -> bool:

@@ -1,16 +1,23 @@
-"""Weights ordered by effect: the weight times the standard deviation of its feature."""
+"""What matters most: weights times the standard deviation of their features, or terms."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from polyak.model.effects import Effect as TermEffect
+from polyak.model.effects import columns_of_model, effect, kinds, knots_of
 from polyak.model.intervals import interval_kind, weight_interval
 from polyak.model.linear import LinearModel
+from polyak.model.training_report import TermReport
+from polyak.reporting.words import number
 from polyak.rows.label_text import label_text
 
-MOST_SHOWN = 20
+MOST_SHOWN, MOST_PANELS = 20, 24
+SMALLEST = 1e-16
+"""Smaller p-values are not told apart."""
 
 
 class Effect(NamedTuple):
@@ -66,6 +73,61 @@ def effects(model: LinearModel, most: int = MOST_SHOWN) -> tuple[list[Effect], b
             )
         )
     return sorted(found, key=lambda one: -abs(one.effect)), bool(spreads)
+
+
+class Panel(NamedTuple):
+    """A term of an additive model for one output; ``note`` tells its kind and its test."""
+
+    name: str
+    kind: str
+    output: str | None
+    effect: TermEffect
+    knots: NDArray[np.float64]
+    note: str
+
+    @property
+    def title(self) -> str:
+        """The name with the output, if there are several."""
+        return self.name if self.output is None else f"{self.name} · {self.output}"
+
+    @property
+    def range(self) -> str:
+        """The least and the largest effect, as text."""
+        value = self.effect.value
+        return f"from {number(float(value.min()), 2)} to {number(float(value.max()), 2)}"
+
+
+def panels(model: LinearModel, most: int = MOST_PANELS) -> list[Panel]:
+    """Return the terms whose effects vary most, in decreasing order."""
+    tests = {} if model.report is None else {term.name: term for term in model.report.terms}
+    columns, found = columns_of_model(model), []
+    for name, kind in kinds(model).items():
+        grid, *band = effect(model, name)
+        knots = knots_of(model, columns, name) if kind == "curve" else np.empty(0)
+        if kind == "curve" and len(knots) < 3:
+            grid, *band = effect(model, name, grid=knots)
+        note = kind if name not in tests else term_words(tests[name])
+        several = len(model.intercept) > 1
+        for output in range(len(model.intercept)):
+            own = [one[..., output] for one in band] if several else band
+            # Without a covariance there is no band.
+            shown = TermEffect(grid, *(np.where(np.isnan(one), own[0], one) for one in own))
+            if np.any(shown.value):
+                found.append(Panel(name, kind, output_name(model, output), shown, knots, note))
+    return sorted(found, key=lambda one: -float(one.effect.value.std()))[:most]
+
+
+def term_words(term: TermReport) -> str:
+    """Return the kind of a term, its effective degrees of freedom and its p-value.
+
+    Examples
+    --------
+    >>> term_words(TermReport("age", "curve", 5.26, 80.1, 3.2e-12))
+    'curve, 5.3 df, p = 3.2 × 10⁻¹²'
+    """
+    p = "" if term.p_value is None else f", p = {number(term.p_value, 2)}"
+    p = p if term.p_value is None or term.p_value > SMALLEST else ", p < 10⁻¹⁶"
+    return f"{term.kind}, {term.edf:.1f} df{p}"
 
 
 def output_name(model: LinearModel, output: int) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from polyak.losses import get_loss
+from polyak.model.effects import kinds
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.reporting import facts
@@ -57,8 +58,13 @@ def figures(subject: Subject) -> Markup:
     if report is not None and subject.rows is not None:
         passes = count(report.passes, "pass", "passes")
         shown.append(("Rows", f"{subject.rows:,}", f"learned in {passes}"))
-    used = int(subject.model.weights.any(axis=1).sum())
-    shown.append(("Features in use", f"{used:,}", f"of {subject.model.n_features:,}"))
+    if subject.model.terms is not None:
+        found = list(kinds(subject.model).values())
+        pairs = count(found.count("pair"), "pair")
+        shown.append(("Terms", f"{len(found):,}", f"{pairs} among them"))
+    else:
+        used = int(subject.model.weights.any(axis=1).sum())
+        shown.append(("Features in use", f"{used:,}", f"of {subject.model.n_features:,}"))
     return element(
         "dl",
         *(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polyak.data.tables.look import READ_AS
+from polyak.losses import get_loss
 from polyak.model.candidate_text import settings_cells, settings_text
 from polyak.model.schema import Schema
 from polyak.model.training_report import (
@@ -15,8 +16,9 @@ from polyak.model.training_report import (
 from polyak.reporting import facts
 from polyak.reporting.drawing import candidates, curves
 from polyak.reporting.drawing.plot import NARROW, WIDE
+from polyak.reporting.drawing.terms import term_chart
 from polyak.reporting.drawing.weights import weights_chart
-from polyak.reporting.effects import effects
+from polyak.reporting.effects import effects, panels
 from polyak.reporting.markup import Markup, element, joined
 from polyak.reporting.subject import Subject
 from polyak.reporting.summary import summary
@@ -49,6 +51,8 @@ def sections(subject: Subject) -> list[Markup]:
 
 def _weights(subject: Subject) -> Markup | None:
     model = subject.model
+    if model.terms is not None:
+        return _terms(subject)
     entries, known = effects(model)
     if not entries:
         return None
@@ -74,6 +78,32 @@ def _weights(subject: Subject) -> Markup | None:
     if len(subject.classes) == 2:
         words += f" Features to the right of zero make {subject.classes[1]} more likely."
     return _section("What matters most", words, lambda width: weights_chart(entries, axis, width))
+
+
+def _terms(subject: Subject) -> Markup:
+    """Return the effects of an additive model, a chart each."""
+    model, shown = subject.model, panels(subject.model)
+    words = (
+        "What each column adds to the score, all else being equal; those that vary most come "
+        "first. Bands and lines are 95% intervals, ticks along an axis are quantiles of the rows. "
+        "Pairs show what two columns add together: blue is more, orange is less."
+    )
+    if len(subject.classes) == 2:
+        words += f" Above zero {subject.classes[1]} is more likely."
+    elif get_loss(model.loss).log_link:
+        words += " The score is the logarithm of the prediction."
+    charts = [
+        element(
+            "div",
+            element("h3", panel.title),
+            element("p", f"{panel.note}; {panel.range}"),
+            term_chart(panel, f"term{k}", shown),
+            class_="panel",
+        )
+        for k, panel in enumerate(shown)
+    ]
+    drawn = element("div", *charts, class_="pair panels")
+    return element("section", element("h2", "Effects"), element("p", words), drawn)
 
 
 def _columns(subject: Subject) -> Markup | None:

@@ -105,6 +105,11 @@ def settings(candidate: CandidateReport) -> list[tuple[str, str]]:
             if candidate.alpha is None
             else ("Penalty α", number(candidate.alpha)),
         ]
+    if candidate.terms is not None:
+        return [
+            ("Method", f"{candidate.terms} by block Newton steps, each row learned once"),
+            ("Penalty", "one for each term, chosen from the rows"),
+        ]
     if candidate.constant:
         return [("Method", "a constant: no feature improved on it")]
     rate = candidate.schedule

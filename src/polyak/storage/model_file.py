@@ -39,6 +39,7 @@ class ModelPage(NamedTuple):
     report: dict[str, Any] | None
     softmax: bool
     multilabel: bool
+    terms: dict[str, Any] | None = None
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -50,6 +51,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "classes": None if model.classes is None else labels_to_json(model.classes),
         "features": {"count": len(model.weights)} | plain(model.features) | {"names": {}},
         "report": plain(model.report),
+        "terms": plain(model.terms),
         "softmax": model.softmax,
         "multilabel": model.multilabel,
     }
@@ -65,7 +67,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(
-    path: str | os.PathLike[str], features: type[Any], report: type[Any]
+    path: str | os.PathLike[str], features: type[Any], report: type[Any], terms: type[Any]
 ) -> dict[str, Any]:
     """Return the fields of a `LinearModel` that was saved to a file.
 
@@ -74,14 +76,16 @@ def load_model(
     """
     page, arrays = read_file(path, KIND, FORMAT)
     try:
-        return _model(page, arrays, features, report)
+        return _model(page, arrays, features, report, terms)
     except (KeyError, TypeError, ValueError, MemoryError) as error:
         # The checksum was right, so someone wrote this on purpose.
         raise ModelFileError(f"{os.fspath(path)} is not a valid model: {error}") from error
 
 
-def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -> Page:
-    loss, labels, described, told, softmax, multilabel = read(ModelPage, page, "page")
+def _model(
+    page: Page, arrays: Arrays, features: type[Any], report: type[Any], terms: type[Any]
+) -> Page:
+    loss, labels, described, told, softmax, multilabel, expanded = read(ModelPage, page, "page")
     classes = None if labels is None else labels_from_json(labels)
     if get_loss(loss).classifies != (classes is not None):
         raise ValueError(f"classes and the loss {loss} do not fit each other")
@@ -121,6 +125,7 @@ def _model(page: Page, arrays: Arrays, features: type[Any], report: type[Any]) -
         "replicas": replicas,
         "sandwich": sandwich_from(arrays, len(weights), outputs),
         "features": _features(read(features, described, "features"), arrays),
+        "terms": None if expanded is None else read(terms, expanded, "terms"),
         "report": None if told is None else read(report, told, "report"),
     }
 

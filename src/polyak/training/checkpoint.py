@@ -13,7 +13,7 @@ import glob
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 from polyak.errors import ModelFileError
@@ -207,7 +207,7 @@ def _checkpoint(
                     "the same options, remove it, or name another folder"
                 )
         learner = Learner.from_state(stored.field("learner"), arrays)
-        for name, value in (asdict(learner.recipe) | {"n_features": learner.n_features}).items():
+        for name, value in (plain(learner.recipe) | {"n_features": learner.n_features}).items():
             now = options.get(name, value)
             stored.require(now == value, f"learner.{name}", f"is {value}, in the options {now}")
         stored.require(learner.rows_seen > 0, "learner", "has learned no rows")

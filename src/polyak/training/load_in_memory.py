@@ -22,6 +22,7 @@ from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.checking import Check
+from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
@@ -75,7 +76,8 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     schema.classes_for(get_loss(job.recipe.loss))  # is there a target, and can it be learned?
     from polyak.training.plain_numbers import PlainNumbers, matrix_of  # most sources are no tables
 
-    plain = None if job.recipe.intervals else PlainNumbers.of(schema)
+    by_feature = job.recipe.intervals or job.recipe.needs_columns  # as the schema numbers them
+    plain = None if by_feature else PlainNumbers.of(schema)
     # Tables are read as estimators read frames: in 64 bits.
     stream.read_as(schema if plain is None else plain.schema, np.float64)
     loaded = _read(job, stream)
@@ -155,6 +157,9 @@ def learn_loaded(
         features=features_of(as_rows(data.rows)),
     )
     learner.classes = _classes(job, loaded, learner)
+    if stream.schema is not None and recipe.needs_columns:
+        names = loaded.known.features.names
+        learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,

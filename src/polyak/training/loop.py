@@ -19,6 +19,7 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError, SourceError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
+from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap, Hashing
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
@@ -154,6 +155,9 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
+            if self._job.recipe.needs_columns:
+                columns = SourceColumns.of_schema(self._schema, self._known_names)
+                self._learner.columns = columns
 
     def _seed(self) -> int:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
@@ -219,6 +223,8 @@ class TrainingLoop:
         if found is None:
             return False
         self._learner = found.learner
+        if self._learner.columns is not None:
+            self._learner.columns.lookup = self._known_names
         self._without_target = found.counts.without_target
         self._position, self._passes_done = found.position, found.passes_done
         self._first_id = found.counts.first_id

@@ -11,6 +11,7 @@ import pytest
 import skops.io
 from commands import fails, polyak
 
+from polyak.model.effects import effect
 from polyak.model.linear import LinearModel
 
 
@@ -51,11 +52,38 @@ def test_no_weight_is_below_zero(table: Path, tmp_path: Path) -> None:
     assert weights.max() > 0.5
 
 
+@pytest.mark.parametrize("order", ["as-is", "auto"])
+def test_columns_have_signs_and_directions(order: str, table: Path, tmp_path: Path) -> None:
+    model, how = tmp_path / "m.polyak", ["--target", "y", "--order", order, "-q"]
+    polyak("train", table, *how, "--non-negative-columns", "x1,x2", "-m", model)
+    weights = LinearModel.load(model).weights[::2, 0]
+    assert weights[1] == 0
+    assert weights[0] > 0.5
+    polyak("train", table, *how, "--non-positive-columns", "x0,x1", "-m", model)
+    weights = LinearModel.load(model).weights[::2, 0]
+    assert weights[0] == 0
+    assert weights[1] < -1
+    polyak("train", table, *how, "--increasing", "x1", "--decreasing", "x3", "-m", model)
+    found = LinearModel.load(model)
+    assert (effect(found, "x1").value == 0).all()  # it would fall
+    assert effect(found, "x0").value[-1] > 0.5
+
+
 def test_what_it_cannot_do_is_said_in_a_sentence(table: Path, tmp_path: Path) -> None:
     how = ["train", table, "--target", "y", "-m", tmp_path / "m.polyak", "--penalty", "l1"]
     assert "no intervals" in fails(*how, "--intervals", code=2)
     assert "--recipe auto" in fails(*how, "--recipe", "sgd", code=2)
     assert "between 0 and 1" in fails(*how, "--l1-ratio", 3, code=2)
+    how = ["train", table, "--target", "y", "-m", tmp_path / "m.polyak", "-q"]
+    assert "there is no column 'size'" in fails(*how, "--increasing", "size")
+    assert "there is no column 'size'" in fails(*how, "--non-negative-columns", "size")
+    named = [*how, "--non-negative-columns", "x1", "--recipe", "sgd"]
+    assert "--non-negative-columns x1 needs --recipe auto" in fails(*named, code=2)
+    named = [*how, "--non-positive-columns", "x1", "--recipe", "sgd"]
+    assert "--non-positive-columns x1 needs --recipe auto" in fails(*named, code=2)
+    rows = tmp_path / "rows.svm"
+    rows.write_text("1 1:1\n-1 2:1\n" * 50)
+    assert "whose columns have names" in fails("train", rows, *how[4:], "--increasing", "x")
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from polyak.model.coefficients import Coefficients
     from polyak.model.linear import LinearModel
     from polyak.model.schema import Schema
-    from polyak.model.training_report import Theory, TrainingReport
+    from polyak.model.training_report import TermReport, Theory, TrainingReport
 
 
 EXAMPLE = """\
@@ -31,9 +32,8 @@ def parser() -> Parser:
     parser.add_argument(
         "--top",
         type=not_negative,
-        default=10,
         metavar="N",
-        help="features to show (default: 10)",
+        help="features to show (default: 10), or terms of an additive model (default: all)",
     )
     parser.add_argument(
         "--sort",
@@ -62,12 +62,20 @@ def run(options: Namespace) -> int:
 
     loaded = LinearModel.load(options.model)
     report, facts = loaded.report, _facts(loaded)
-    lines = coefficients(loaded).largest(options.top, options.sort)
+    top = 10 if options.top is None else options.top
+    # The weight of a basis function has no meaning of its own: an additive model shows its terms.
+    lines = None if loaded.terms is not None else coefficients(loaded).largest(top, options.sort)
+    terms = () if report is None else report.terms[: options.top]
     if options.json:
         facts["classes"] = None if loaded.classes is None else loaded.classes.tolist()
         called = loaded.features.names  # there may be very many
-        shown = {j: called[j] for j in lines.features.tolist() if j in called}
+        own = [] if lines is None else lines.features.tolist()
+        shown = {j: called[j] for j in own if j in called}
         facts |= {"feature_map": replace(loaded.features, names=shown), "report": report}
+        if lines is None:
+            facts["intercepts"] = [{"weight": value} for value in loaded.intercept.tolist()]
+            print_json(facts | {"terms": [term._asdict() for term in terms]})
+            return 0
         entries, first = _entries(loaded, lines), len(loaded.intercept)
         print_json(facts | {"intercepts": entries[:first], "heaviest": entries[first:]})
         return 0
@@ -91,9 +99,12 @@ def run(options: Namespace) -> int:
     elif options.theory:
         print()
         print(_theory(report))
-    elif options.top:
+    elif top:
         print()
-        _print_coefficients(loaded, lines)
+        if lines is None:
+            print_table(["term", "kind", "edf", "statistic", "p"], _term_cells(terms))
+        else:
+            _print_coefficients(loaded, lines)
     return 0
 
 
@@ -248,6 +259,22 @@ def _print_schema(schema: Schema) -> None:
         crossed = ", ".join(":".join(names) for names in schema.interactions)
         print(f" Crossed: {crossed}." if crossed else "", end="")
         print(f" Words are hashed into 2^{schema.bits} slots." if schema.is_hashed else "")
+
+
+def _term_cells(terms: Sequence[TermReport]) -> list[list[str]]:
+    """Return a line for each term; several outputs have no tests."""
+
+    def cell(value: float | None, style: str) -> str:
+        return "-" if value is None else f"{value:{style}}"
+
+    return [
+        [
+            one.name,
+            one.kind,
+            *map(cell, (one.edf, one.statistic, one.p_value), (".2f", ".4g", ".3g")),
+        ]
+        for one in terms
+    ]
 
 
 _HEADS = {

@@ -58,9 +58,10 @@ def parser() -> Parser:
     )
     parser.add_argument(
         "--what",
-        choices=("labels", "scores", "proba"),
+        choices=("labels", "scores", "proba", "contributions"),
         default="labels",
-        help="what to write for each row (default: labels, or the value for regression)",
+        help="what to write for each row (default: labels, or the value for regression); "
+        "contributions are what each column and the intercept add to the score",
     )
     parser.add_argument(
         "--intervals",
@@ -107,10 +108,13 @@ def _format(options: Namespace) -> str:
         format: str = options.to or table_format(options.output) or "lines"
     except ValueError as error:
         raise UsageError(str(error)) from error
-    wishes = {"--keep": options.keep, "--row-number": options.row_number}
-    asked = next(
-        (name for name, on in (wishes | {"--intervals": options.intervals}).items() if on), None
-    )
+    wishes = {
+        "--keep": options.keep,
+        "--row-number": options.row_number,
+        "--intervals": options.intervals,
+        "--what contributions": options.what == "contributions",
+    }
+    asked = next((name for name, on in wishes.items() if on), None)
     if asked is None or format != "lines":
         return format
     if options.output == "-" and options.to is None:
@@ -131,6 +135,8 @@ def _bounds(model: LinearModel, options: Namespace) -> Callable[[Any], tuple[Any
 
     if interval_kind(model) is None:
         raise ValueError(f"{options.model} has no intervals: train it with --intervals")
+    if options.what == "contributions":
+        raise UsageError("contributions have no intervals: add --what scores, or leave them out")
     if model.classes is not None and options.what == "labels":
         raise UsageError("labels have no intervals: add --what proba or --what scores")
     scores = score_interval if model.classes is not None else value_interval

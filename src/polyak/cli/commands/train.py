@@ -20,6 +20,7 @@ from polyak.cli.options.arguments import (
 )
 from polyak.cli.options.classes import add_classes, classes_of
 from polyak.cli.options.columns import add_columns, read_options
+from polyak.cli.options.dialect import split
 from polyak.cli.options.learning import (
     add_engine,
     add_loss,
@@ -44,8 +45,21 @@ example:
 RECIPE_OPTIONS = (
     *("recipe", "alpha", "eta0", "decay", "power_t", "average", "step", "precondition"),
     *("fit_intercept", "intervals", "seed", "penalty", "l1_ratio", "multi_class"),
+    *("curves", "pairs"),
 )
 """The options that have the name of a field of `Recipe`."""
+
+
+def curve_columns(text: str) -> str | tuple[str, ...]:
+    """Return the names of columns, or "all"."""
+    return text if text == "all" else tuple(text.split(","))
+
+
+def pairs_of_columns(text: str) -> str | int | tuple[tuple[str, ...], ...]:
+    """Return a number of pairs, or the columns of each, or "auto"."""
+    if text == "auto" or text.isdecimal():
+        return int(text) if text.isdecimal() else text
+    return tuple(tuple(pair.split(":")) for pair in text.split(","))
 
 
 def parser() -> Parser:
@@ -76,13 +90,28 @@ def _add_learning(parser: Parser) -> None:
         "--recipe",
         choices=("auto", "sgd", "paper", "paper-strict"),
         metavar="NAME",
-        help="auto (tries several methods), sgd (averaged SGD only), paper (the paper's, with "
-        "safeguards), or paper-strict (as printed)",
+        help="auto (tries several methods), sgd (averaged SGD only), paper or paper-strict",
     )
     how.add_argument(
         "--intervals",
         action="store_true",
         help="compute standard errors and confidence intervals",
+    )
+    how.add_argument(
+        "--curves",
+        nargs="?",
+        const="all",
+        type=curve_columns,
+        metavar="COLUMNS",
+        help="curved effects of numbers, all or those named",
+    )
+    how.add_argument(
+        "--pairs",
+        nargs="?",
+        const="auto",
+        type=pairs_of_columns,
+        metavar="N|A:B,...",
+        help="pairs of columns that interact, found or named",
     )
     how.add_argument("--seed", type=not_negative, metavar="N", help="random seed (default: 0)")
     _add_settings(parser.add_rare_group("settings of averaged SGD (auto: chosen from the data)"))
@@ -239,7 +268,10 @@ def _job(options: Namespace) -> Job:
             source=options.source,
             recipe=Recipe(
                 loss=chosen_loss(options),
-                positive=options.non_negative,
+                positive=options.non_negative or split(options.positive_columns) or False,
+                negative=split(options.negative),
+                increasing=split(options.increasing),
+                decreasing=split(options.decreasing),
                 **given(RECIPE_OPTIONS),
             ),
             classes=classes_of(options),

@@ -90,6 +90,13 @@ def add_penalty(parser: Parser) -> None:
         action="store_true",
         help="let no weight be below zero",
     )
+    for name, dest, what in (
+        ("--non-negative-columns", "positive_columns", "let no weight of these be below zero"),
+        ("--non-positive-columns", "negative", "let no weight of these be above zero"),
+        ("--increasing", "increasing", "columns whose curves never fall"),
+        ("--decreasing", "decreasing", "columns whose curves never rise"),
+    ):
+        how.add_argument(name, dest=dest, action="append", default=[], metavar="COLUMNS", help=what)
     how.add_argument(
         "--sparsify",
         action="store_true",

@@ -1,8 +1,8 @@
 """Predictions as tables: CSV, JSON or Parquet, a batch at a time.
 
-A table has the columns of the source that were asked for, then ``prediction``, then scores or
-probabilities if they were asked for, then the ends of their intervals if those were. pyarrow
-writes it, and is imported only for that.
+A table has the columns of the source that were asked for, then ``prediction``, then scores,
+probabilities or contributions if they were asked for, then the ends of their intervals if those
+were. pyarrow writes it, and is imported only for that.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from polyak.data.sources.compression import suffix_of, without_suffix
 from polyak.data.write.predictions import What, label_lists
 from polyak.data.write.written_file import written_file
 from polyak.losses import get_loss
+from polyak.model.effects import contribution_owners, contributions
 from polyak.optional_imports import pyarrow
 from polyak.rows.label_text import label_text
 from polyak.rows.labels import exact_labels
@@ -69,6 +70,8 @@ def table_maker(
             columns += list(model.proba_from_scores(scores).T)
         elif what == "scores" and labels is not None:
             columns += list(scores.T)
+        elif what == "contributions":
+            columns += list(contributions(model, rows)[1].reshape(len(scores), -1).T)
         for end in () if bounds is None else bounds(rows):
             columns += list(end.T)
         arrays = [pa.array(column) for column in columns]
@@ -101,15 +104,28 @@ def with_row_numbers(table: Any, before: int) -> Any:
 
 def _names(model: LinearModel, what: What) -> list[str]:
     outputs = len(model.intercept)
+    if what == "contributions":
+        ends = [""] if outputs == 1 else [f"_{name}" for name in _outputs(model)]
+        parts = [
+            f"contribution_{term}{end}" for term in contribution_owners(model)[0] for end in ends
+        ]
+        return _names(model, "labels") + parts
     if model.classes is None:
         return ["prediction"] if outputs == 1 else [f"prediction_{i}" for i in range(outputs)]
-    classes = [label_text(label) for label in model.classes]
+    classes = _outputs(model)
     if what == "proba":
         return ["prediction", *(f"proba_{name}" for name in classes)]
     if what == "scores":
         several = [f"score_{name}" for name in classes]
         return ["prediction", *(["score"] if outputs == 1 else several)]
     return ["prediction"]
+
+
+def _outputs(model: LinearModel) -> list[str]:
+    """Return the classes, or the numbers of the outputs, as text."""
+    if model.classes is None:
+        return [str(output) for output in range(len(model.intercept))]
+    return [label_text(label) for label in model.classes]
 
 
 def _decoded(column: Any) -> Any:

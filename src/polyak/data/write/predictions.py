@@ -13,7 +13,7 @@ from polyak.losses import get_loss
 from polyak.model.linear import LinearModel
 from polyak.rows.label_text import label_text
 
-What = Literal["labels", "scores", "proba"]
+What = Literal["labels", "scores", "proba", "contributions"]
 
 
 def with_empty_lines(lines: bytes, gaps: NDArray[np.int64] | None) -> bytes:

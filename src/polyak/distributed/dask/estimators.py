@@ -48,6 +48,11 @@ class _OnDask(BaseASGD):
 
     # One pass, each row once, in the order of the partitions.
     max_iter, shuffle, warm_start, class_weight = 1, False, False, None
+    curves: Any = None
+    pairs: Any = None
+    negative: Any = ()
+    increasing: Any = ()
+    decreasing: Any = ()
 
     def _fit_on_dask(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, multi_output: bool

@@ -17,8 +17,8 @@ import math
 import sys
 
 GROWTH, GROWTH_OF_SPARSE = 1.25, 2.0
-"""Weights are refitted when the number of rows has grown by this factor. Sparse ones, which take
-far longer to fit, race only against others of the same age."""
+"""Weights are refitted when the number of rows has grown by this factor. Sparse ones and those of
+terms, which take far longer to fit, race mostly against others of the same age."""
 FIRST_FIT = 8
 """Rows at the first fit, ..."""
 FEATURES_PER_ROW = 16

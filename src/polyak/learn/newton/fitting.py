@@ -81,11 +81,11 @@ class Fit:
             return before.moved_to(weights_of_first_classes(held, *own))
         if self.provisional and objective.is_ridge and first and held.count < len(before):
             return before.moved_to(self._weights_of_few())
-        if objective.sparsity is not None and objective.sparsity.positive:
-            before = before.moved_to(_not_negative(before.W, held.first))
-            steps = replace(self, before=before, start=None)._steps()
-        else:
-            steps = self._steps()
+        allowed, fit = self.penalty.allowed(before.W), self
+        if allowed is not before.W:
+            before = before.moved_to(allowed)
+            fit = replace(self, before=before, start=None)
+        steps = fit._steps()
         W = before.stacked([after.W for _, after in steps])
         if self.provisional:
             return before.moved_to(W)
@@ -171,8 +171,3 @@ def exact_weights(known: Information, penalty: Ridge) -> Information:
         for place in range(known.W.shape[1])
     ]
     return replace(known, W=np.stack(W, axis=1))
-
-
-def _not_negative(W: Floats, first: int) -> Floats:
-    """Return the weights with those from column ``first`` on raised to zero."""
-    return np.concatenate([W[:first], np.maximum(W[first:], 0.0)])

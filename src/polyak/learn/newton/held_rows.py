@@ -103,7 +103,7 @@ class HeldRows:
         error than they have. Not those of the first block, which are few.
         """
         own = self.objective
-        wide = width > WIDE and not own.exact
+        wide = width > WIDE and not (own.exact or own.term_of)
         plain = own.loss == "log_loss" and not (own.softmax or own.sparsity or own.for_inference)
         coarse = plain and before > 0 and self._bits == 32
         return np.dtype(np.float32 if wide or coarse else np.float64)

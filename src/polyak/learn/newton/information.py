@@ -173,6 +173,18 @@ class Information:
         new = replace(first, W=W, P=right, G=G, M=M)
         return new if first.exact else replace(new, P=new._products_with(W) - right)
 
+    def minimised(self, factors: Sequence[Floats]) -> Information:
+        """Return the same quadratic at the weights of least loss with a penalty.
+
+        ``factors`` are the inverse Cholesky factors of the Hessians with the penalty.
+        """
+        right, each, W = self._right(), self.outputs_each, np.empty_like(self.W)
+        for k in range(0, W.shape[2], each):
+            factor = factors[0 if self.exact else k // each]
+            own = flat(np.broadcast_to(right, W.shape)[:, :, k : k + each])
+            W[:, :, k : k + each] = unflat(factor.T @ (factor @ own), each)
+        return self.moved_to(W)
+
     def _right(self) -> Floats:
         """Return the right-hand side of the equations that W solves, without the penalty."""
         return self.P if self.exact else self._products_with(self.W) - self.P

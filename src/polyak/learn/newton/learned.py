@@ -18,6 +18,7 @@ from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.frequent import without_others
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.objective import INTERCEPT, Objective
+from polyak.learn.newton.smoothing import Smoothing
 from polyak.learn.newton.softmax import of_classes
 from polyak.learn.newton.softmax import scores_left_out as classes_left_out
 from polyak.learn.newton.standardize import Standard
@@ -44,17 +45,22 @@ class Learned:
         The losses of the rows; columns that appeared after the last fit are missing.
     weight : float
         The total weight of the rows.
+    smoothing : Smoothing, optional
+        The penalty of each term, where terms have one of their own.
     """
 
     objective: Objective
     standard: Standard
     known: Information
     weight: float = 0.0
+    smoothing: Smoothing | None = None
 
     @classmethod
     def none(cls, objective: Objective) -> Learned:
         """Return what is known before the first row."""
-        return cls(objective, Standard(fit_intercept=objective.fit_intercept), objective.no_rows())
+        standard, term_of = Standard(fit_intercept=objective.fit_intercept), objective.term_of
+        smoothing = None if term_of is None else Smoothing(term_of, objective.sign_of)
+        return cls(objective, standard, objective.no_rows(), smoothing=smoothing)
 
     @property
     def columns(self) -> int:
@@ -63,6 +69,8 @@ class Learned:
 
     def penalty(self) -> Ridge:
         """Return the penalty of the losses of all rows."""
+        if self.smoothing is not None:
+            return self.smoothing.penalty(self.standard, self.weight)
         return self.objective.penalty(self.standard, self.weight)
 
     def padded(self) -> Information:
@@ -96,6 +104,8 @@ class Learned:
             standard.take_in(part.standard, sign)
         weight = sum(sign * part.weight for sign, part in zip(signs, parts, strict=True))
         both = replace(parts[0], standard=standard, weight=weight)
+        if both.smoothing is not None:
+            both.smoothing = Smoothing.merged([part.smoothing for part in parts], signs)
         known = [part.padded().in_units(part.standard, standard) for part in parts]
         both.known = Information.added(known, signs, both.penalty())
         return both
@@ -145,13 +155,14 @@ class Learned:
     ) -> Callable[[int], Floats]:
         """Return a function of a penalty's place: the scores of rows by weights found without them.
 
-        The rows are all that were learned. Where weights are sparse, the set of those that are not
-        zero is taken as fixed.
+        The rows are all that were learned. Where weights are sparse or have given signs, the set of
+        those that are not zero is taken as fixed.
         """
         Z, shrink, objective = self.standard_rows(X), self.penalty().shrink, self.objective
         if objective.softmax:
             return partial(classes_left_out, Z, targets, weights, self.known.W, shrink)
-        loss, sparse = objective.smooth_loss(*Z.shape), objective.sparsity is not None
+        loss = objective.smooth_loss(*Z.shape)
+        sparse = objective.sparsity is not None or objective.sign_of is not None
         W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
         if sparse:
             shrink = np.maximum(shrink, INTERCEPT)

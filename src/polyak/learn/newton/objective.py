@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak.learn.newton.block.penalty import Ridge, Sparsity, check_penalties
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.limits import PENALTIES, UNPENALISED
+from polyak.learn.newton.smoothing import SignOf, TermOf
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss, get_loss
 
@@ -46,7 +47,13 @@ class Objective:
     together : bool
         Count the loss of a row by the probability of its own class, as ``softmax`` implies.
     sparsity : Sparsity, optional
-        Weights are to be exactly zero or not negative, see `polyak.learn.newton.block.penalty`.
+        A penalty other than a ridge in pseudo-observations, see
+        `polyak.learn.newton.block.penalty`.
+    term_of : function, optional
+        From features to the numbers of their terms, where each term has a penalty of its own: see
+        `polyak.learn.newton.smoothing`.
+    sign_of : function, optional
+        From features to the signs of their weights: 1, -1, or 0 where any will do.
     """
 
     loss: str
@@ -59,6 +66,8 @@ class Objective:
     softmax: bool = False
     together: bool = False
     sparsity: Sparsity | None = None
+    term_of: TermOf | None = None
+    sign_of: SignOf | None = None
 
     def __post_init__(self) -> None:
         if not get_loss(self.loss).has_curvature:
@@ -78,7 +87,8 @@ class Objective:
     @property
     def is_ridge(self) -> bool:
         """Whether the penalty has squares alone, and weights of any sign."""
-        return self.sparsity is None or self.sparsity.is_ridge
+        squares_alone = self.sparsity is None or self.sparsity.l1_ratio == 0.0
+        return squares_alone and self.sign_of is None
 
     @property
     def smallest(self) -> int:
@@ -127,4 +137,5 @@ class Objective:
         if self.sparsity is None:
             return Ridge(shrink)
         least = 0.0 if self.exact else INTERCEPT
-        return self.sparsity.penalty(shrink, self.penalties, weight, standard, least)
+        signs = None if self.sign_of is None else self.sign_of(standard.features)
+        return self.sparsity.penalty(shrink, self.penalties, weight, standard, least, signs)

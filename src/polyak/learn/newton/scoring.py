@@ -90,16 +90,17 @@ class Scorer:
         if cache.W is not known.W or not cache.first <= begin <= cache.end <= count:
             cache = _Cache(known.W, begin, ())
         if cache.end < count:
-            more = self._products(known, held, cache.end, threads)
+            more = self.products(known, held, cache.end, threads)
             cache = cache._replace(scores=(*cache.scores, more))
         if len(cache.scores) > 1:
             cache = cache._replace(scores=(np.concatenate(cache.scores),))
         self._cache = cache
         if not cache.scores:
-            return self._products(known, held, begin, threads)
+            return self.products(known, held, begin, threads)
         return cache.scores[0][begin - cache.first :]
 
-    def _products(self, known: Information, held: HeldRows, begin: int, threads: int) -> Floats:
+    def products(self, known: Information, held: HeldRows, begin: int, threads: int) -> Floats:
+        """Return the scores of the held rows from ``begin`` on by the weights that are known."""
         softmax = self.objective.softmax
         W = of_classes(known.W) if softmax else known.W
         W = W.reshape(len(known), self.totals.shape[1])

@@ -34,11 +34,13 @@ from polyak.learn.newton.converging import AllRows, converged, has_no_optimum
 from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
+from polyak.learn.newton.information import Information
 from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
 from polyak.learn.newton.scoring import Scorer, progressive_sums
+from polyak.learn.newton.smoothing import FEWEST, Smoothing
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
@@ -108,8 +110,9 @@ class NewtonSolver:
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
         ridge, intervals, together = objective.is_ridge, objective.intervals, objective.softmax
         first_block = BLOCK if objective.exact or ridge else LONG_BLOCK
+        often = ridge and objective.term_of is None
         per_row = 1 if objective.is_unpenalised else FEATURES_PER_ROW
-        self._cadence = Cadence(GROWTH if ridge else GROWTH_OF_SPARSE, first_block, per_row)
+        self._cadence = Cadence(GROWTH if often else GROWTH_OF_SPARSE, first_block, per_row)
         self._scorer = Scorer(objective)
         own = (objective.loss, objective.outputs)
         most = most_features(*own, intervals=intervals, together=together)
@@ -137,9 +140,11 @@ class NewtonSolver:
         if self.objective.fit_intercept and self.left is None:
             self._learned.known.W[0] = constants
 
-    def fit_once(self) -> None:
-        """Fit weights to full blocks and in the end only: no row is to be scored meanwhile."""
-        self._cadence = Cadence(math.inf, self._cadence.first_block)
+    def fit_once(self, X: Rows, y: ArrayLike, sample_weight: Floats | None = None) -> None:
+        """Learn rows, fitting weights to full blocks only: none is to be scored meanwhile."""
+        before, self._cadence = self._cadence, Cadence(math.inf, self._cadence.first_block)
+        self.learn(X, y, sample_weight)
+        before.fitted, self._cadence = self._cadence.fitted, before
 
     def __len__(self) -> int:
         return len(self.objective.penalties) * self.objective.outputs
@@ -344,7 +349,8 @@ class NewtonSolver:
             standard=learned.standard.with_rows(features, self.threads),
             weight=learned.weight + self._held.total_weight(),
         )
-        due, start = self._cadence.is_due(self.clock, len(self._learned.standard)), None
+        due, start = self._cadence.is_due(self.clock, len(learned.standard)), None
+        due = due or learned.smoothing is not None
         if self._before and not (self.objective.softmax or self.objective.exact):
             start = self._scores(0).reshape(self._held.count, -1, self.objective.outputs)
         fit = Fit(
@@ -357,9 +363,17 @@ class NewtonSolver:
             threads=self.threads,
             start=start,
             due=due,
-            provisional=provisional,
+            provisional=provisional and learned.smoothing is None,
         )
         known = fit.information()
+        if known.is_finite() and learned.smoothing is not None:
+            if not provisional or self.clock >= FEWEST:
+                counted.smoothing, known = self._smoothed(counted, known)
+            if provisional:
+                assert counted.smoothing is not None
+                penalties = counted.smoothing.penalties
+                learned.smoothing = replace(learned.smoothing, penalties=penalties)
+                known = learned.padded().moved_to(known.W)
         if not known.is_finite():
             self._leave("its numbers are too large")
             return
@@ -374,6 +388,17 @@ class NewtonSolver:
             self._begin_block()
             if self.objective.fit_intercept:
                 counted.centre()
+
+    def _smoothed(self, learned: Learned, known: Information) -> tuple[Smoothing, Information]:
+        """Return better penalties of terms, the held rows counted in the dispersion."""
+        smoothing, held = learned.smoothing, self._held
+        assert smoothing is not None
+        freedom = smoothing.freedom(known, learned.standard).sum() / self.objective.outputs
+        scores = self._scorer.products(known, held, 0, self.threads)
+        kept = max(1.0 - freedom / max(self.clock, 1), 0.1)
+        loss = self.objective.smooth_loss(self.clock, len(known))
+        own = (scores, held.targets(), held.weights(), kept)
+        return smoothing.counted(loss, *own).refitted(known, learned.standard, learned.weight)
 
     def _begin_block(self) -> None:
         self._held.forget()
@@ -394,6 +419,18 @@ class NewtonSolver:
         """Return each model's sums since the last milestone, as `bank.settings.SUMS` lists them."""
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
+
+    def continue_sums(self, other: NewtonSolver) -> None:
+        """Take over the sums of a solver that has learned the same rows."""
+        with one_blas_thread():
+            self._count()
+        self._scorer.totals = other.sums()
+
+    @property
+    def dispersion(self) -> float:
+        """The dispersion of the rows so far, where terms have penalties of their own."""
+        smoothing = self._learned.smoothing
+        return 1.0 if smoothing is None else smoothing.dispersion
 
     def start_interval(self) -> None:
         """Begin a new interval of the race: its sums are zero."""
@@ -492,6 +529,10 @@ class NewtonSolver:
         with one_blas_thread():
             return sandwich_of(done._learned.standard, *own)
 
+    def learned(self) -> Learned:
+        """Return what is known once all rows are learned, those that are held too."""
+        return self._finished()._learned
+
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""
         return drift(self._earlier, self.clock, sandwich)
@@ -534,11 +575,16 @@ class NewtonSolver:
             "weight": self._learned.weight,
             "earlier": [rows for rows, _ in self._earlier],
         }
+        smoothing = self._learned.smoothing
+        if smoothing is not None:
+            page["dispersion"] = [smoothing.squares, smoothing.curvature]
         arrays = {"totals": self._scorer.totals.copy(), "lately": self._scorer.recent.copy()}
         columns = self._learned.standard.state().items()
         arrays |= {f"earlier.{k}": slopes for k, (_, slopes) in enumerate(self._earlier)}
         arrays |= {f"column.{name}": array for name, array in columns}
         arrays |= self._learned.known.state()
+        if smoothing is not None:
+            arrays["smoothing"] = smoothing.penalties.copy()
         return page, arrays | self._held.state(self._learned.columns)
 
     def set_state(self, stored: StoredState, n_features: int | None = None) -> None:
@@ -556,6 +602,12 @@ class NewtonSolver:
         learned.weight = stored.number("weight")
         learned.standard.set_state(stored.part("column"), n_features)
         learned.known = learned.known.from_state(stored)
+        if learned.smoothing is not None:
+            penalties = stored.array("smoothing", (None,), least=0.0)
+            sums = [float(one) for one in stored.field("dispersion")]
+            learned.smoothing = replace(
+                learned.smoothing, penalties=penalties, squares=sums[0], curvature=sums[1]
+            )
         most, known = learned.columns, len(learned.known)
         stored.require(first <= known <= most, "weights", f"cannot have {known} rows")
         block = stored.whole("block", least=BLOCK, most=LONG_BLOCK)

@@ -64,7 +64,7 @@ def sums_left_out(
     losses_alone = lane.losses_of(of_constant, targets)
     limits = limits_of_all(losses_alone, weights, bounded=bounded)
     with one_blas_thread():
-        scores_of = lane.leaving_out(rows, targets, weights)
+        scores_of = newton.leaving_out(rows, targets, weights)
         path = [int(place) for place in np.argsort(penalties)]
 
         scores: dict[int, Floats] = {}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import score_rows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import Centre
 from polyak.learn.newton.limits import UNPENALISED
@@ -37,8 +38,9 @@ from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
+from polyak.model.columns import SourceColumns
 from polyak.processors import processors
-from polyak.rows.sparse import Rows, bytes_of, check_rows, row_widths
+from polyak.rows.sparse import Rows, as_rows, bytes_of, check_rows, core_rows, row_widths
 from polyak.storage.records import read
 from polyak.threads import on_threads
 
@@ -67,6 +69,13 @@ class Leader(NamedTuple):
     lane: Lane
     place: int
     n_features: int
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the scores of rows."""
+        coef, intercept = self.weights()
+        terms = self.lane.terms
+        own = core_rows(rows if terms is None else terms.expand(as_rows(rows)))
+        return np.asarray(score_rows(own, np.ascontiguousarray(coef.T)) + intercept)
 
     def weights(self, *, last: bool = False) -> tuple[NDArray[np.floating], Floats]:
         """Return its weights, a row per output, and intercepts; or those of the last iterate."""
@@ -103,13 +112,24 @@ class Race:
         groups = lane_numbers(candidates, recipe, problem)
         self.lanes = [lane_of(numbers, candidates, recipe, problem) for numbers in groups]
         self.scored = 0
-        self.is_part = False
+        self._is_part = False
         self.threads: int | None = None
         self.history = RaceHistory(len(candidates))
         self.left_out: dict[int, Floats] = {}
         self._best_penalty = -1  # the candidate that these sums prefer to all but the constant
         self.constant = next((lane.numbers[0] for lane in self.lanes if lane.is_baseline), None)
         self.entered = len(candidates) - len(self.moving) - (self.constant is not None)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether this is a part of a larger race, with which it is merged later."""
+        return self._is_part
+
+    @is_part.setter
+    def is_part(self, is_part: bool) -> None:
+        self._is_part = is_part
+        for lane in self.lanes:
+            lane.begin_part()
 
     @property
     def models_each(self) -> int:
@@ -430,7 +450,12 @@ class Race:
 
     @classmethod
     def from_state(
-        cls, stored: StoredState, recipe: Recipe, n_features: int | None, features: int | None
+        cls,
+        stored: StoredState,
+        recipe: Recipe,
+        n_features: int | None,
+        features: int | None,
+        columns: SourceColumns | None = None,
     ) -> Race:
         """Return the race that `state` was of: it goes on as if it had never stopped."""
         dtype = stored.field("dtype")
@@ -444,6 +469,7 @@ class Race:
             width=0,
             dtype=np.dtype(dtype),
             centre=Centre.from_state(stored.part("centre"), n_features),
+            columns=columns,
         )
         candidates = []
         for fields in stored.field("candidates"):
@@ -589,13 +615,18 @@ class Race:
         has_optimum = self._converge(rows, targets, weights)
         if not (has_optimum and self.can_compare(len(rows))):
             return
-        lane: Any = next(lane for lane in self.lanes if lane.can_leave_out(len(rows)))
+        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(len(rows))]
         baseline: Any = self.baselines[0]
-        threads = self.threads or processors()
+        threads, best = self.threads or processors(), []
+        sums: dict[int, Floats] = {}
         with np.errstate(all="ignore"):
-            found = sums_left_out(lane, baseline, rows, targets, weights, threads)
-            if not (found.has_absurd_rows and self._averaged_is_better(found.sums, found.best)):
-                self.left_out, self._best_penalty = found.sums, found.best
+            for lane in able:
+                found = sums_left_out(lane, baseline, rows, targets, weights, threads)
+                sums |= found.sums
+                best.append(found.best)
+            leader = min(best, key=lambda number: sums[number][RATED])
+            if not (found.has_absurd_rows and self._averaged_is_better(sums, leader)):
+                self.left_out, self._best_penalty = sums, leader
 
     def _best_left_out(self) -> int | None:
         """Return the best candidate on rows left out, if that is known."""

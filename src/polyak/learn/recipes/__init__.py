@@ -5,7 +5,15 @@ from polyak.learn.recipes.candidates import (
     AnyCandidate,
     Candidate,
     NewtonCandidate,
+    TermsCandidate,
 )
 from polyak.learn.recipes.recipe import Recipe
 
-__all__ = ["AlphaCandidate", "AnyCandidate", "Candidate", "NewtonCandidate", "Recipe"]
+__all__ = [
+    "AlphaCandidate",
+    "AnyCandidate",
+    "Candidate",
+    "NewtonCandidate",
+    "Recipe",
+    "TermsCandidate",
+]

@@ -145,6 +145,28 @@ class NewtonCandidate(AnyCandidate):
 
 
 @dataclass(frozen=True, slots=True)
+class TermsCandidate(AnyCandidate):
+    """Block Newton steps on curves, each term with a penalty chosen from the rows."""
+
+    pairs: bool = False
+    softmax: bool = False
+    penalty: float = 1.0
+
+    @property
+    def method(self) -> str:
+        """What it learns."""
+        return "curves and pairs" if self.pairs else "curves"
+
+    def lane_settings(self) -> tuple[Any, ...]:
+        """Return what candidates must have in common to share a lane."""
+        return (self.pairs,)
+
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        return {"terms": self.method, "softmax": self.softmax or None}
+
+
+@dataclass(frozen=True, slots=True)
 class AlphaCandidate(NewtonCandidate):
     """The same with a penalty of the mean loss, for features in the units in which they come."""
 

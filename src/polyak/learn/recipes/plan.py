@@ -1,6 +1,6 @@
 """The plan of a race: from a recipe and the first rows to the candidates that enter.
 
-There are four cases. Where weights are to be exactly zero, or not negative, the candidates are
+There are four cases. Where weights are to be exactly zero, or of given signs, the candidates are
 Newton steps and proximal steps. Where features are few, block Newton steps enter, which win on most
 narrow rows, and a few candidates of averaged SGD beside them. Where they are many, averaged SGD
 enters with all its rates, and with rates that follow gradients as AdaGrad's do. Where most are
@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 
+from polyak.errors import DataError
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
@@ -24,6 +25,7 @@ from polyak.learn.recipes.candidates import (
     AnyCandidate,
     Candidate,
     NewtonCandidate,
+    TermsCandidate,
     most_candidates,
 )
 from polyak.learn.recipes.recipe import OF_AVERAGING, Recipe
@@ -128,7 +130,7 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     newton: list[AnyCandidate] = []
     seen, known = features_seen(sample.rows), sample.features
     if recipe.takes_newton_steps(seen, sample.outputs):
-        newton = _newton(recipe, seen, sample.outputs, known)
+        newton = [*_newton(recipe, seen, sample.outputs, known), *_additive(recipe, sample, seen)]
         if (
             recipe.intervals
             and known is not None
@@ -174,25 +176,39 @@ def _newton(recipe: Recipe, seen: int, outputs: int, features: int | None) -> li
     return [NewtonCandidate(penalty, together) for penalty in (*small, *PENALTIES)]
 
 
+def _additive(recipe: Recipe, sample: Sample, features: int) -> list[AnyCandidate]:
+    """Return additive models of curves and of pairs, as far as they are asked for."""
+    together = recipe.learns_together(features, sample.outputs, sample.features)
+    kinds = ([False] if recipe.curves else []) + ([True] if recipe.pairs else [])
+    return [TermsCandidate(pairs, together) for pairs in kinds]
+
+
 def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
-    """Return Newton steps; proximal steps where features are many, or in reserve if they may be."""
+    """Return Newton steps; proximal steps where features are many, or in reserve if they may be.
+
+    Proximal steps cannot have signs for some columns alone.
+    """
     from polyak.learn.newton.frequent import features_seen
 
     most = most_features(recipe.loss, sample.outputs)
-    proximal, room = _proximal(recipe, sample), most_candidates(sample.width, sample.outputs)
+    proximal = [] if recipe.signs else _proximal(recipe, sample)
+    room = most_candidates(sample.width, sample.outputs)
     if features_seen(sample.rows) > most:
+        if recipe.signs:
+            raise DataError(
+                f"{recipe.sparse_setting} is for up to {most:,} features here, and there are more"
+            )
         return [*proximal[:room]]
     newton: list[AnyCandidate]
     if recipe.penalty == "l2" and recipe.alpha == "auto":
-        # Weights that are only to be not negative have penalties in rows.
+        # Weights that are only to have given signs have penalties in rows.
         newton = [NewtonCandidate(penalty) for penalty in PENALTIES]
     else:
         alphas = sample.path if recipe.alpha == "auto" else [float(recipe.alpha)]
         newton = [AlphaCandidate(alpha) for alpha in alphas]
     may_leave = sample.features is None or sample.features > most
-    first = proximal[0].schedule
-    reserve = [one for one in proximal if one.schedule == first] if may_leave else []
-    return [*reserve[:room], *newton]
+    reserve = [one for one in proximal if may_leave and one.schedule == proximal[0].schedule]
+    return [*reserve[:room], *newton, *_additive(recipe, sample, features_seen(sample.rows))]
 
 
 # -- averaged SGD --------------------------------------------------------------------------------

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import most_features
+from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.losses import DEFAULT_LOSS, get_loss
 
 if TYPE_CHECKING:
     from polyak.learn.newton.block.penalty import Sparsity
+    from polyak.model.columns import SourceColumns
 
 Auto = Literal["auto"]
 PENALTIES = ("l2", "l1", "elasticnet", "none")
+CONSTRAINTS = ("positive", "negative", "increasing", "decreasing", "curves", "pairs")
 OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 RECIPES = ("auto", "sgd", "paper", "paper-strict")
+ROWS_FOR_KNOTS = 4096
+"""The number of first rows whose quantiles are the knots of curves."""
 REPLICAS = 32
 """The number of replicas of each model that measure its standard errors."""
 MOST_ONE_VS_REST = 50
@@ -34,7 +43,7 @@ class Recipe:
     steps race too, where features are few and nothing is set that only averaged SGD has. In either
     race the best constant is the last candidate. With an ``alpha`` of zero, or a ``penalty`` of
     "none", there is no penalty. Several classes are learned together with log_loss, unless
-    ``multi_class`` is "ovr".
+    ``multi_class`` is "ovr". Columns that are ``increasing`` or ``decreasing`` have curves.
 
     Examples
     --------
@@ -58,11 +67,21 @@ class Recipe:
     seed: int = 0
     penalty: str = "l2"
     l1_ratio: float = 0.5
-    positive: bool = False
+    positive: bool | tuple[str, ...] = False
+    negative: tuple[str, ...] = ()
+    increasing: tuple[str, ...] = ()
+    decreasing: tuple[str, ...] = ()
     multi_class: str = "auto"
+    curves: str | tuple[str, ...] | None = None
+    pairs: str | int | tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
+        self._check_constraints()
         self._check_penalty()
+        monotone = (*self.increasing, *self.decreasing)
+        if self.curves != "all" and monotone:
+            curves = dict.fromkeys((*(self.curves or ()), *monotone))
+            object.__setattr__(self, "curves", tuple(curves))
         if self.recipe not in RECIPES:
             raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, not {self.recipe!r}")
         if self.penalty == "none":
@@ -71,6 +90,26 @@ class Recipe:
             raise ValueError(
                 "intervals need recipe='auto': where the learning rate hardly decays, as under the "
                 "paper's with a small alpha, they would be too narrow"
+            )
+
+    def _check_constraints(self) -> None:
+        """Raise ValueError if constraints of columns contradict each other or other settings."""
+        linear, pairs = self.signed_linear, self.pairs if isinstance(self.pairs, tuple) else ()
+        constrained = (*linear, *self.increasing, *self.decreasing)
+        for name in constrained:
+            if constrained.count(name) > 1:
+                raise ValueError(f"the column {name!r} can have only one constraint")
+            if any(name in pair for pair in pairs):
+                raise ValueError(f"the column {name!r} has a constraint, so it can be in no pair")
+            if name in linear and self.curves != "all" and name in (self.curves or ()):
+                raise ValueError(
+                    f"the column {name!r} has a curve, which can be increasing or decreasing, but "
+                    "not positive or negative"
+                )
+        if self.is_additive and (self.positive is True or self.penalty not in ("l2", "none")):
+            raise ValueError(
+                f"{self.sparse_setting} is for linear models, without curves, pairs and columns "
+                "that are increasing or decreasing"
             )
 
     def _check_penalty(self) -> None:
@@ -99,14 +138,63 @@ class Recipe:
             raise ValueError(f"{what} needs a loss with a curvature, which {self.loss} has not")
 
     @property
+    def is_additive(self) -> bool:
+        """Whether models of terms race too."""
+        return bool(self.curves or self.pairs or self.increasing or self.decreasing)
+
+    @property
+    def signed_linear(self) -> tuple[str, ...]:
+        """The columns without a curve whose weights have a given sign."""
+        return (*(self.positive if isinstance(self.positive, tuple) else ()), *self.negative)
+
+    @property
+    def signs(self) -> dict[str, int]:
+        """The columns with a constraint: 1 if the score must not fall in them, -1 if not rise."""
+        falling = {*self.negative, *self.decreasing}
+        every = (*self.signed_linear, *self.increasing, *self.decreasing)
+        return {name: -1 if name in falling else 1 for name in every}
+
+    @property
+    def needs_columns(self) -> bool:
+        """Whether the learner has to know the columns that features come from."""
+        return self.is_additive or bool(self.signs)
+
+    def sign_of(
+        self, columns: SourceColumns | None
+    ) -> Callable[[NDArray[np.int64]], NDArray[np.float64]] | None:
+        """Return a function from features to the signs of their weights; None if all are free."""
+        signs = self.signs
+        if not (signs or self.positive):
+            return None
+        known = {} if columns is None else columns.signed_features(signs)
+        return partial(_signs, known, int(self.positive is True))
+
+    @property
+    def first_rows(self) -> int:
+        """The number of rows that settings, and the knots of curves, are found from."""
+        return ROWS_FOR_KNOTS if self.is_additive else CALIBRATION_ROWS
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Recipe:
+        """Return the recipe of fields as JSON has them."""
+
+        def frozen(value: Any) -> Any:
+            return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+        return cls(**{name: frozen(value) for name, value in fields.items()})
+
+    @property
     def is_sparse(self) -> bool:
-        """Whether weights are to be exactly zero, or not negative."""
-        return (self.penalty in ("l1", "elasticnet") and self.alpha != 0) or self.positive
+        """Whether weights are to be exactly zero, or of given signs."""
+        sparse = self.penalty in ("l1", "elasticnet") and self.alpha != 0
+        return sparse or self.positive is True or bool(self.signs)
 
     @property
     def sparse_setting(self) -> str:
         """The setting that asks for sparse weights, as text."""
-        return "positive=True" if self.penalty in ("l2", "none") else f"penalty={self.penalty!r}"
+        asked = [name for name in CONSTRAINTS if getattr(self, name)] or ["recipe"]
+        name = "penalty" if self.penalty in ("l1", "elasticnet") else asked[0]
+        return f"{name}={getattr(self, name)!r}"
 
     @property
     def is_unpenalised(self) -> bool:
@@ -121,7 +209,7 @@ class Recipe:
 
         ratio = {"l1": 1.0, "l2": 0.0, "none": 0.0}.get(self.penalty, self.l1_ratio)
         in_rows = self.penalty == "l2" and self.alpha == "auto"
-        return Sparsity(ratio, self.positive, in_rows)
+        return Sparsity(ratio, in_rows)
 
     @property
     def is_paper(self) -> bool:
@@ -134,9 +222,9 @@ class Recipe:
 
         Then the model is not the candidate that predicts best. It is the one that the intervals
         are of, or that has no penalty: Newton steps at the smallest penalty where they can run,
-        else averaged SGD.
+        else averaged SGD. Additive models always have intervals, so they may win with them too.
         """
-        return self.intervals or self.is_unpenalised
+        return (self.intervals and not self.is_additive) or self.is_unpenalised
 
     def sets(self, names: Sequence[str]) -> bool:
         """Whether any of these settings is something else than "auto"."""
@@ -178,3 +266,10 @@ class Recipe:
     def replicas(self) -> int:
         """The number of replicas of each candidate of averaged SGD."""
         return REPLICAS if self.intervals else 0
+
+
+def _signs(
+    known: Mapping[int, int], others: int, features: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the signs of features' weights: of those that are known, and of all others."""
+    return np.array([known.get(feature, others) for feature in features.tolist()], dtype=float)

@@ -179,6 +179,12 @@ class Plot:
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
         self._inside.append(element("path", *_title(title), d=path, class_=class_))
 
+    def band(self, points: Sequence[tuple[float, float, float]], class_: str) -> None:
+        """Fill what is between a lower and an upper line, given as (x, low, high)."""
+        there = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
+        path = "M" + "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in there) + "Z"
+        self._inside.append(element("path", d=path, class_=class_))
+
     def dot(self, point: Point, class_: str, size: float = 3.0, title: str | None = None) -> None:
         """Draw a dot."""
         cx, cy = self.x(point[0]), self.y(point[1])
@@ -186,12 +192,26 @@ class Plot:
             element("circle", *_title(title), cx=cx, cy=cy, r=float(size), class_=class_)
         )
 
-    def bar(self, low: Point, high: Point, class_: str, title: str | None = None) -> None:
+    def bar(
+        self,
+        low: Point,
+        high: Point,
+        class_: str,
+        title: str | None = None,
+        opacity: str | None = None,
+    ) -> None:
         """Draw a rectangle between two corners."""
         (x1, x2), (y1, y2) = (sorted(ends) for ends in self._corners(low, high))
         self._inside.append(
             element(
-                "rect", *_title(title), x=x1, y=y1, width=x2 - x1, height=y2 - y1, class_=class_
+                "rect",
+                *_title(title),
+                x=x1,
+                y=y1,
+                width=x2 - x1,
+                height=y2 - y1,
+                class_=class_,
+                fill_opacity=opacity,
             )
         )
 

@@ -1,6 +1,6 @@
-"""Penalties of the weights: ridge, elastic net, and weights that are not negative.
+"""Penalties of the weights: ridge, elastic net, and weights of a given sign.
 
-Where weights are to be exactly zero, or not negative, a quadratic is minimised by coordinate
+Where weights are to be exactly zero, or of a given sign, a quadratic is minimised by coordinate
 descent instead of by solving equations.
 """
 
@@ -44,6 +44,10 @@ class Ridge:
         """Return the penalty without the squares, a number per column."""
         return 0.0
 
+    def allowed(self, W: Floats) -> Floats:
+        """Return the weights with those of the wrong sign set to zero; the same if none is."""
+        return W
+
     def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
         """Return a function of the gradient and W: W less the minimum of the quadratic."""
         equations = Equations(matrix, self.shrink, lead, threads, precise=False)
@@ -68,18 +72,24 @@ class Ridge:
 
 
 class Sparse(Ridge):
-    """A ridge penalty and ``sum of threshold |w|``, for weights that are at least ``lowest``.
+    """A ridge penalty and ``sum of threshold |w|``, for weights of given signs.
 
-    ``held`` is the damping of each weight in a step.
+    ``signs`` are 1 for weights that are not negative, -1 for those that are not positive, and 0 for
+    others; ``held`` is the damping of each weight in a step.
     """
 
-    def __init__(self, shrink: Floats, threshold: Floats, lowest: Floats, held: Floats) -> None:
+    def __init__(self, shrink: Floats, threshold: Floats, signs: Floats, held: Floats) -> None:
         super().__init__(shrink)
-        self.threshold, self.lowest, self.held = threshold, lowest, held
+        self.threshold, self.signs, self.held = threshold, signs, held
 
     def rest(self, W: Floats) -> Floats | float:
         """Return the sum of absolute values, a number per column."""
         return np.asarray((self.threshold * np.abs(W)).sum(axis=0))
+
+    def allowed(self, W: Floats) -> Floats:
+        """Return the weights with those of the wrong sign set to zero; the same if none is."""
+        wrong = (W.T * self.signs).T < 0
+        return np.where(wrong, 0.0, W) if wrong.any() else W
 
     def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
         """Return a function of the gradient and W: W less the minimum of the quadratic."""
@@ -110,12 +120,16 @@ class Sparse(Ridge):
 
     def tiled(self, times: int) -> Sparse:
         """Return the same penalty for several outputs, one below the other."""
-        arrays = (self.shrink, self.threshold, self.lowest[:, None], self.held[:, None])
-        shrink, threshold, lowest, held = (np.tile(array, (times, 1)) for array in arrays)
-        return Sparse(shrink, threshold, lowest[:, 0], held[:, 0])
+        arrays = (self.shrink, self.threshold, self.signs[:, None], self.held[:, None])
+        shrink, threshold, signs, held = (np.tile(array, (times, 1)) for array in arrays)
+        return Sparse(shrink, threshold, signs[:, 0], held[:, 0])
 
     def _least(self, H: Floats, c: Floats, place: int, start: Floats, share: float) -> Floats:
-        v = np.array(start, dtype=np.float64)
+        # The core has lower bounds alone, so weights that must not be positive change their sign.
+        flip, lowest = np.where(self.signs < 0, -1.0, 1.0), np.where(self.signs, 0.0, -np.inf)
+        v, c = flip * start, flip * c
+        if (flip < 0).any():
+            H = H * flip[:, None] * flip
         ridge = np.ascontiguousarray(self.shrink[:, place])
         curvature = np.diagonal(H) + ridge
         gains = np.divide(c * c, curvature, out=np.zeros_like(c), where=curvature > 0)
@@ -124,8 +138,8 @@ class Sparse(Ridge):
         if not (np.isfinite(gains).all() and np.isfinite(v).all()):
             return np.full_like(v, np.nan)
         enough = share * float(gains.max(initial=0.0))
-        _core.coordinate_descent(H, c, ridge, threshold, self.lowest, v, enough, ROUNDS)
-        return v
+        _core.coordinate_descent(H, c, ridge, threshold, lowest, v, enough, ROUNDS)
+        return flip * v + 0.0  # which makes a plain zero of minus zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +150,22 @@ class Sparsity:
     ----------
     l1_ratio : float
         The share of absolute values in the penalty; the rest are squares.
-    positive : bool
-        Whether no weight may be negative.
     in_rows : bool
         Whether penalties are pseudo-observations; else they are added to the mean loss, for
         features in their own units.
     """
 
     l1_ratio: float
-    positive: bool
     in_rows: bool
 
-    @property
-    def is_ridge(self) -> bool:
-        """Whether the penalty has squares alone, and weights of any sign."""
-        return self.l1_ratio == 0.0 and not self.positive
-
     def penalty(
-        self, shrink: Floats, penalties: Floats, rows: float, standard: Standard, least: float
+        self,
+        shrink: Floats,
+        penalties: Floats,
+        rows: float,
+        standard: Standard,
+        least: float,
+        signs: Floats | None,
     ) -> Ridge:
         """Return the penalty of the sum of losses over ``rows``, for features in standard units.
 
@@ -161,18 +173,28 @@ class Sparsity:
         first, and has next to no penalty: ``least``.
         """
         free, units = len(shrink) - len(standard), standard.units
-        threshold, lowest = np.zeros_like(shrink), np.full(len(shrink), -np.inf)
-        if self.positive:
-            lowest[free:] = 0.0
+        threshold = np.zeros_like(shrink)
         if not self.in_rows:
             whole = rows * penalties / units[:, None]
             threshold[free:] = self.l1_ratio * whole
             shrink = np.full_like(shrink, least)
             shrink[free:] = (1.0 - self.l1_ratio) * whole / units[:, None]
-        if self.is_ridge:
-            return Ridge(shrink)
-        held = np.concatenate([np.full(free, rows), np.maximum(standard.squares, 1.0)])
-        return Sparse(shrink, threshold, lowest, HOLD * held)
+        return penalty_of(shrink, threshold, signs, standard, rows)
+
+
+def penalty_of(
+    shrink: Floats, threshold: Floats, signs: Floats | None, standard: Standard, rows: float
+) -> Ridge:
+    """Return a penalty of the columns of ``standard``, after the intercept if that is a column.
+
+    ``signs`` are those of the columns' weights, and None if all may have any.
+    """
+    if signs is None and not threshold.any():
+        return Ridge(shrink)
+    free = len(shrink) - len(standard)
+    held = np.concatenate([np.full(free, rows), np.maximum(standard.squares, 1.0)])
+    signs = np.zeros(len(shrink)) if signs is None else np.concatenate([np.zeros(free), signs])
+    return Sparse(shrink, threshold, signs, HOLD * held)
 
 
 def check_penalties(penalties: Floats, sparsity: Sparsity | None) -> None:

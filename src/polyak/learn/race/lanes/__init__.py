@@ -10,9 +10,10 @@ from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import Lane, Problem
 from polyak.learn.race.lanes.proximal import ProximalLane
 from polyak.learn.race.lanes.sgd import SgdLane
+from polyak.learn.race.lanes.terms import TermsLane
 from polyak.learn.recipes import AnyCandidate, Recipe
 
-LANES: tuple[type[Lane], ...] = (SgdLane, ProximalLane, NewtonRacer, ConstantLane)
+LANES: tuple[type[Lane], ...] = (SgdLane, ProximalLane, NewtonRacer, TermsLane, ConstantLane)
 """All kinds of lanes, in the order in which they stand in a race: what takes longest comes after
 what takes less, and the baseline last."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from polyak.rows.sparse import Rows, core_rows, take_rows
 from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
+    from polyak.learn.newton.objective import Objective
     from polyak.learn.newton.solver import NewtonSolver
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ class NewtonRacer(Lane):
     optimum.
     """
 
-    kinds = (NewtonCandidate, AlphaCandidate)
+    kinds: ClassVar[tuple[type[Any], ...]] = (NewtonCandidate, AlphaCandidate)
 
     def __init__(
         self,
@@ -64,14 +65,12 @@ class NewtonRacer(Lane):
         self._not_learned = 0  # rows of the clock that were only let pass
         self._gate: Bank | None = None  # refuses what cannot be learned, with the core's message
 
-    def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
-        """Return a solver with the penalties of candidates that has learned nothing."""
+    def _objective(self, candidates: list[NewtonCandidate]) -> Objective:
         # Only where there is such a lane.
         from polyak.learn.newton.objective import Objective
-        from polyak.learn.newton.solver import NewtonSolver
 
         recipe, problem = self.recipe, self.problem
-        objective = Objective(
+        return Objective(
             recipe.loss,
             np.array([one.penalty for one in candidates]),
             outputs=problem.outputs,
@@ -82,11 +81,21 @@ class NewtonRacer(Lane):
             softmax=candidates[0].softmax,
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
+            sign_of=recipe.sign_of(problem.columns),
         )
-        solver = NewtonSolver(objective, first_rows)
-        if problem.begin_at is not None:
-            solver.begin_at(problem.begin_at)
+
+    def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
+        """Return a solver with the penalties of candidates that has learned nothing."""
+        from polyak.learn.newton.solver import NewtonSolver
+
+        solver = NewtonSolver(self._objective(candidates), first_rows)
+        if self.problem.begin_at is not None:
+            solver.begin_at(self.problem.begin_at)
         return solver
+
+    def _own_rows(self, rows: Rows) -> Rows:
+        """Return rows as the solver takes them."""
+        return rows
 
     @property
     def clock(self) -> int:
@@ -117,9 +126,10 @@ class NewtonRacer(Lane):
         """Whether ``alpha`` or the kind of penalty is given, and so what is to be minimised.
 
         These weights are at its optimum, and others on their way to it; not where features that
-        have no column are left out.
+        have no column are left out, nor where additive models are wanted.
         """
-        return self.newton.objective.sparsity is not None and not self.newton.closed
+        given = self.newton.objective.sparsity is not None and not self.recipe.is_additive
+        return given and not self.newton.closed
 
     @property
     def may_leave(self) -> bool:
@@ -128,9 +138,14 @@ class NewtonRacer(Lane):
         return most is None or most > self.newton.widest
 
     @property
+    def most_features(self) -> int | None:
+        """The number of features there can be, if that is known."""
+        return self.problem.n_features
+
+    @property
     def n_features(self) -> int:
         """The number of features there are."""
-        known = self.problem.n_features
+        known = self.most_features
         return self.newton.n_features if known is None else known
 
     @property
@@ -151,11 +166,12 @@ class NewtonRacer(Lane):
     def stays(self) -> list[int]:
         """Candidates that are never eliminated: the model, where its weights are asked for."""
         own = self.newton.objective
-        return [self.numbers[own.smallest]] if own.for_inference else []
+        asked_for = own.for_inference and self.recipe.for_inference
+        return [self.numbers[own.smallest]] if asked_for else []
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
-        self.newton = self._solver(rows, self.candidates)
+        self.newton = self._solver(self._own_rows(rows), self.candidates)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""
@@ -182,6 +198,12 @@ class NewtonRacer(Lane):
     def can_leave_out(self, rows: int) -> bool:
         """Whether leaving each of this many rows out in turn takes little time."""
         return self.newton.can_leave_out(rows)
+
+    def leaving_out(
+        self, rows: Rows, targets: NDArray[Any], weights: Floats | None
+    ) -> Callable[[int], Floats]:
+        """Return a function of a place: the scores of rows by weights found without them."""
+        return self.newton.leaving_out(self._own_rows(rows), targets, weights)
 
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
         with np.errstate(all="ignore"):
@@ -230,14 +252,14 @@ class NewtonRacer(Lane):
         self, rows: Rows, targets: NDArray[Any], weights: Floats | None, place: int, folds: int
     ) -> Floats:
         """Return the scores of all rows, each by weights refitted without its fold."""
+        rows = self._own_rows(rows)
         scores = np.full((len(rows), self.problem.outputs), np.nan)
         for fold in range(folds):
             held = np.arange(fold, len(rows), folds)
             rest = np.setdiff1d(np.arange(len(rows)), held)
             some = take_rows(rows, rest)
             solver = self._solver(some[:CALIBRATION_ROWS], [self.candidates[place]])
-            solver.fit_once()
-            solver.learn(some, targets[rest], None if weights is None else weights[rest])
+            solver.fit_once(some, targets[rest], None if weights is None else weights[rest])
             if solver.left is None:
                 coef, intercept = solver.weights(rows.shape[1], place=0)
                 matrix = np.ascontiguousarray(coef.T)
@@ -312,7 +334,7 @@ class NewtonRacer(Lane):
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         stored.whole("clock", most=clock)
-        self.newton.set_state(stored, self.problem.n_features)
+        self.newton.set_state(stored, self.most_features)
         self._not_learned = clock - self.newton.clock
         self.counts.set_state(stored)
 

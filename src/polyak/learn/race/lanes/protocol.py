@@ -20,6 +20,9 @@ from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import SharedRows, TrainingRows
+from polyak.model.columns import SourceColumns
+from polyak.model.terms import Terms
+from polyak.model.training_report import TermReport
 from polyak.rows.sparse import Rows
 from polyak.storage.sandwich import Sandwich
 
@@ -51,6 +54,8 @@ class Problem:
         The intercepts to begin with, one per output, if not with zero.
     at_hand : bool
         All rows are in memory, and `Lane.converge` follows when each was learned once.
+    columns : SourceColumns or None
+        The columns that features come from, where terms are asked for.
     """
 
     outputs: int
@@ -63,6 +68,7 @@ class Problem:
     centre: Centre = NOTHING
     begin_at: Floats | None = None
     at_hand: bool = False
+    columns: SourceColumns | None = None
 
     @property
     def has_labels(self) -> bool:
@@ -172,12 +178,15 @@ class Lane(Protocol):
         The candidates themselves.
     limits : array or None
         How the rows learned last count where candidates are compared, if this lane sets that.
+    terms : Terms or None
+        What rows are expanded in before its weights apply.
     """
 
     kinds: ClassVar[tuple[type[Any], ...]]
     numbers: list[int]
     candidates: list[Any]
     limits: Floats | None = None
+    terms: Terms | None = None
 
     def __init__(
         self, numbers: list[int], candidates: list[Any], recipe: Recipe, problem: Problem
@@ -269,6 +278,10 @@ class Lane(Protocol):
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, and make room for the rest."""
 
+    def begin_part(self) -> None:
+        """Change nothing from now on that other parts of the race would have to change too."""
+        return
+
     def most_rows(self, rows: Rows, *, again: bool) -> int:
         """Return the number of these rows that can be learned at once in bounded memory."""
         return sys.maxsize
@@ -332,6 +345,10 @@ class Lane(Protocol):
         That is a number of rows, and how far weights have moved since, in standard errors.
         """
         return None
+
+    def term_reports(self) -> tuple[TermReport, ...]:
+        """Return what is known of each term of an additive model."""
+        return ()
 
     def average_start(self, place: int) -> Floats:
         """Return the row at which each output's average began; NaN where nothing is averaged."""

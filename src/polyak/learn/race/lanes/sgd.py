@@ -279,7 +279,7 @@ def _bank_of(candidates: list[Candidate], recipe: Recipe, problem: Problem) -> B
         softmax=problem.one_vs_rest and recipe.takes_softmax,
         seed=recipe.seed,
         l1_ratio=1.0 if sparsity is None else sparsity.l1_ratio,
-        positive=recipe.positive,
+        positive=recipe.positive is True,
     )
 
 

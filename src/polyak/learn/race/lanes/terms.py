@@ -1,0 +1,233 @@
+"""The lane of additive models: block Newton steps on curves, categories and pairs of columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak._core import score_rows
+from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.race.lanes.protocol import NewOutput, Problem
+from polyak.learn.recipes import Recipe, TermsCandidate
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.terms.axes import Axes
+from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
+from polyak.learn.training_rows import FirstRows, TrainingRows
+from polyak.losses.softmax import odds_of_softmax
+from polyak.model.terms import ROWS_AT_A_TIME, Terms
+from polyak.model.training_report import TermReport
+from polyak.rows.sparse import Rows, core_rows
+from polyak.storage.container import plain
+from polyak.storage.records import read
+from polyak.storage.sandwich import Sandwich
+
+if TYPE_CHECKING:
+    from polyak.learn.newton.objective import Objective
+
+Floats = NDArray[np.float64]
+
+FIRST_SEARCH, LAST_SEARCH = 4096, 65536
+"""Pairs are looked for in all rows so far when there are this many, and at every doubling up to the
+last: those of few rows are found again and better. Until then all rows are kept."""
+
+
+class TermsLane(NewtonRacer):
+    """Newton steps on rows that are expanded in terms, each with a penalty of its own."""
+
+    kinds = (TermsCandidate,)
+
+    def __init__(
+        self,
+        numbers: list[int],
+        candidates: list[Any],
+        recipe: Recipe,
+        problem: Problem,
+    ) -> None:
+        super().__init__(numbers, candidates, recipe, problem)
+        self.terms: Terms | None = None
+        # The last features asked for, and their terms.
+        self._known_terms: tuple[Any, Any] = (None, None)
+        # Rows to look for pairs in, which are learned again with the pairs that are found.
+        self._kept = FirstRows("pairs")
+        self._has_pairs: bool = candidates[0].pairs
+        asked = recipe.pairs if self._has_pairs else ()
+        self._next_search = 0 if isinstance(asked, tuple) else FIRST_SEARCH
+
+    def _objective(self, candidates: list[Any]) -> Objective:
+        own = super()._objective(candidates)
+        own = replace(own, intervals=False, sparsity=None, term_of=self.term_of)
+        return own if own.sign_of is None else replace(own, sign_of=self.sign_of)
+
+    @property
+    def axes(self) -> Axes:
+        """The columns that terms are made of."""
+        assert self.problem.columns is not None
+        return Axes(self.problem.columns, self.newton.widest, self.recipe)
+
+    def term_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the terms of features: columns first, then curves and pairs."""
+        assert self.terms is not None
+        if self._known_terms[0] is not features:
+            self._known_terms = (features, self.axes.term_numbers(features, self.terms))
+        found: NDArray[np.int64] = self._known_terms[1]
+        return found
+
+    def sign_of(self, features: NDArray[np.int64]) -> Floats:
+        """Return the signs of features' weights; those of a curve have the sign of its column."""
+        assert self.terms is not None
+        linear = self.recipe.sign_of(self.problem.columns)
+        assert linear is not None
+        found, own = linear(features), features >= self.terms.begin
+        signs = [self.recipe.signs.get(term.name, 0) for term in self.terms.terms]
+        found[own] = np.array(signs)[self.terms.numbers(features[own])]
+        return found
+
+    # -- what the race asks ----------------------------------------------------------------------
+
+    @property
+    def most_features(self) -> int | None:
+        """The number of features with those of the terms."""
+        return None if self.terms is None else self.terms.n_features
+
+    @property
+    def fewest(self) -> int:
+        """It stays: what has most to learn is behind at first."""
+        return len(self.numbers)
+
+    @property
+    def stays(self) -> list[int]:
+        return []
+
+    def warm_up(self, rows: Rows) -> None:
+        """Take knots, centres and spreads from the rows that calibration looks at."""
+        axes, asked = self.axes, self.recipe.pairs
+        self.terms = axes.curves(rows)
+        if isinstance(asked, tuple) and self._has_pairs:
+            pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
+            self.terms = axes.with_pairs(self.terms, pairs, np.ones(len(pairs)), rows)
+        super().warm_up(rows)
+
+    def begin_part(self) -> None:
+        """Look for no more pairs: other parts would find others."""
+        self._next_search, self._kept = 0, FirstRows("pairs")
+
+    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+        return True
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def _own_rows(self, rows: Rows) -> Rows:
+        assert self.terms is not None
+        return self.terms.expand(rows)
+
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
+        if again:
+            return super().learn(given, again=again, stops=stops, threads=threads)
+        given, done = given.taken(), 0
+        sums: list[Floats] = []
+        while done < given.total or not sums:
+            end = min(done + ROWS_AT_A_TIME, given.total)
+            if self._next_search:
+                end = min(end, done + self._next_search - len(self._kept))
+            part, here = given.part(done, end), stops[(stops > done) & (stops <= end)] - done
+            expanded = part._replace(rows=self._own_rows(part.rows))
+            sums.append(super().learn(expanded, again=False, stops=here, threads=threads))
+            if self._next_search and self.newton.left is None:
+                self._kept.add(part)
+                if len(self._kept) == self._next_search:
+                    self._search(threads)
+            done = end
+        return np.concatenate(sums)
+
+    def _search(self, threads: int) -> None:
+        """Look for pairs in all rows so far; if they are others, learn the rows again with them."""
+        assert self.terms is not None
+        kept, before, known = self._kept.joined(), self.newton, self.terms
+        rows, axes = kept.rows, self.axes
+        self.terms = known.curves_only()
+        if self.terms.size < known.size:
+            self._learn_anew(kept, threads)
+        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
+        binned, unexplained = axes.binned(rows), self._unexplained(kept)
+        pairs, gains = find_pairs(binned, *unexplained, self.newton.dispersion, most)
+        self.terms = axes.with_pairs(self.terms, pairs, gains, rows)
+        if [term.name for term in self.terms.terms] == [term.name for term in known.terms]:
+            self.newton, self.terms = before, known
+        elif len(self.terms.terms) > len(known.curves_only().terms):
+            self._learn_anew(kept, threads)
+        self.newton.continue_sums(before)
+        last = self._next_search >= LAST_SEARCH
+        self._next_search = 0 if last else 2 * self._next_search
+        if last:
+            self._kept = FirstRows("pairs")
+
+    def _learn_anew(self, given: TrainingRows, threads: int) -> None:
+        """Learn rows with the terms there are now, and nothing else."""
+        self.newton = self._solver(self._own_rows(given.rows[:FIRST_SEARCH]), self.candidates)
+        self.newton.threads = threads
+        for begin in range(0, given.total, ROWS_AT_A_TIME):
+            part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
+            self.newton.fit_once(self._own_rows(part.rows), part.targets, part.weights)
+
+    def _unexplained(self, given: TrainingRows) -> tuple[Floats, Floats]:
+        """Return the slopes and curvatures of rows by the model, a column per output."""
+        rows, targets, weights, *_ = given
+        coef, intercept = self.newton.weights(self.n_features, place=0)
+        matrix = np.ascontiguousarray(coef.T)
+        assert self.terms is not None
+        parts = [score_rows(core_rows(part), matrix) for part in self.terms.parts(rows)]
+        scores = np.concatenate(parts) + intercept
+        scores = odds_of_softmax(scores) if self.softmax else scores
+        objective = self.newton.objective
+        loss, signs = objective.smooth_loss(len(rows), len(matrix)), objective.signs(targets)
+        slopes = loss.value_and_slope(scores, signs)[1]
+        curvatures = curvature(loss, scores, signs)
+        if weights is None:
+            return slopes, curvatures
+        return slopes * weights[:, None], curvatures * weights[:, None]
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def add_output(self, new: NewOutput) -> Self:
+        """Return the lane with a class more; pairs are not looked for any longer."""
+        grown = super().add_output(new)
+        grown.terms, grown._next_search = self.terms, 0
+        return grown
+
+    def state(self) -> tuple[Page, Arrays]:
+        page, arrays = super().state()
+        kept, rows = self._kept.state()
+        own = {"terms": plain(self.terms), "next_search": self._next_search}
+        return page | own | kept, arrays | rows
+
+    def set_state(self, stored: StoredState, clock: int) -> None:
+        self.terms = read(Terms, stored.field("terms"), "terms")
+        self._next_search = stored.whole("next_search", most=LAST_SEARCH)
+        self._kept = FirstRows.from_state(stored, self.problem.outputs, "pairs")
+        super().set_state(stored, clock)
+
+    # -- what came out -------------------------------------------------------------------------
+
+    def sandwich(self) -> tuple[Sandwich, None]:
+        """Return the weights and their covariance."""
+        from polyak.learn.terms.results import covariance_of
+
+        with np.errstate(all="ignore"):
+            return covariance_of(self.newton.learned(), self.newton.clock), None
+
+    def term_reports(self) -> tuple[TermReport, ...]:
+        from polyak.learn.terms.results import term_reports
+
+        assert self.terms is not None
+        with np.errstate(all="ignore"):
+            return term_reports(self.newton.learned(), self.axes, self.terms, self.newton.clock)
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        with np.errstate(all="ignore"):
+            return self.newton.weights(self.n_features, place=place)

@@ -1,0 +1,1 @@
+"""Terms: curves, shrunken categories and pairs, learned by block Newton steps."""

@@ -1,0 +1,100 @@
+"""Pairs of columns that interact, found from what an additive model leaves unexplained.
+
+Rows are counted in the cells of a grid of two columns: the sum G of the slopes of their losses and
+the sum W of their curvatures. A constant added to the scores of a cell would gain G²/2W, so the sum
+of G²/W over cells, less that over rows and columns of the grid, which an additive model can have,
+tells what an interaction would gain. Without one it is the dispersion times about a chi-squared
+with as many degrees of freedom as there are cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+BINS = 12
+"""Bins of a number; a missing value has one more."""
+MOST_LEVELS = 16
+"""Levels of a category that have bins of their own; the others share one more."""
+CLEARLY = 2.0
+"""Standard deviations above what no interaction would gain from which on a pair is taken."""
+MOST_PAIRS = 12
+
+
+class Binned(NamedTuple):
+    """A column as bins: the bin of every row, and how many there are."""
+
+    bins: NDArray[np.intp]
+    size: int
+
+
+def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) -> Binned:
+    """Return quantile bins; each value is in one bin with all that are equal to it."""
+    there = values if missing is None else values[~missing]
+    cuts = np.unique(np.quantile(there, np.linspace(0, 1, BINS + 1)[1:-1], method="nearest"))
+    bins = np.searchsorted(cuts, values, side="left")
+    if missing is not None:
+        bins[missing] = len(cuts) + 1
+    return Binned(bins, len(cuts) + 2)
+
+
+def gain(
+    a: Binned, b: Binned, slopes: Floats, curvatures: Floats, dispersion: float
+) -> tuple[float, float]:
+    """Return what an interaction gains beyond chance, and the standard deviation of chance.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = (Binned(rng.integers(0, 4, 9000), 4) for _ in range(2))
+    >>> noise = rng.normal(size=9000)
+    >>> both = noise + a.bins * b.bins
+    >>> of_noise, of_both = (gain(a, b, g, np.ones(9000), 1.0) for g in (noise, both))
+    >>> of_noise[0] < 4 * of_noise[1], of_both[0] > 4 * of_both[1]
+    (True, True)
+    """
+    cells = a.bins * b.size + b.bins
+    size = a.size * b.size
+    shape = (a.size, b.size)
+    G = np.bincount(cells, slopes, minlength=size).astype(np.float64).reshape(shape)
+    W = np.bincount(cells, curvatures, minlength=size).astype(np.float64).reshape(shape)
+    least = max(1e-3 * W.sum() / size, 1e-300)
+
+    def squares(sums: Floats, weights: Floats) -> float:
+        return float((sums**2 / np.maximum(weights, least)).sum())
+
+    margins = squares(G.sum(0), W.sum(0)) + squares(G.sum(1), W.sum(1))
+    total = float(G.sum()) ** 2 / max(float(W.sum()), least)
+    used = least < W
+    degrees = int(used.sum()) - int(used.any(0).sum()) - int(used.any(1).sum()) + 1
+    if degrees < 1:
+        return 0.0, 1.0
+    gained = (squares(G, W) - margins + total) / dispersion
+    return float(gained - degrees), float(np.sqrt(2.0 * degrees))
+
+
+def find_pairs(
+    columns: Sequence[tuple[int, Binned]],
+    slopes: Floats,
+    curvatures: Floats,
+    dispersion: float,
+    most: int,
+) -> tuple[list[tuple[int, int]], Floats]:
+    """Return the pairs of columns that interact, at most ``most`` of them, and what each gains.
+
+    Slopes and curvatures have a column per output.
+    """
+    found = []
+    for (i, a), (j, b) in combinations(columns, 2):
+        gains = [gain(a, b, g, h, dispersion) for g, h in zip(slopes.T, curvatures.T, strict=True)]
+        beyond, chance = max(gains, key=lambda own: own[0] / own[1])
+        if beyond > CLEARLY * chance:
+            found.append((-beyond / chance, beyond, i, j))
+    best = sorted(found)[:most]
+    return [(i, j) for *_, i, j in best], np.array([one[1] for one in best])
