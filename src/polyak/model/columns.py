@@ -111,11 +111,21 @@ class SourceColumns:
         found = np.full(len(features), len(self.names))
         found[plain] = np.array(self.owners, dtype=np.int64)[features[plain]]
         if not plain.all() and self.lookup is not None:
-            names, places = self.lookup(), {name: k for k, name in enumerate(self.names)}
+            names = self.lookup()
             for place in np.flatnonzero(~plain).tolist():
-                column = names.get(int(features[place]), "").partition("=")[0]
-                found[place] = places.get(column, len(self.names))
+                found[place] = self.owner(names.get(int(features[place]), ""))
         return found
+
+    def owner(self, feature: str) -> int:
+        """Return the column of a hashed feature by its name; their number if it is unknown.
+
+        Examples
+        --------
+        >>> SourceColumns(("a", "a=b"), (), {}, {}, 9).owner("a=b=c")
+        1
+        """
+        fits = [k for k, name in enumerate(self.names) if feature.startswith(f"{name}=")]
+        return max(fits, key=lambda k: len(self.names[k]), default=len(self.names))
 
     def is_missing(self, features: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each feature is the indicator of a missing number."""

@@ -182,7 +182,7 @@ def _of_pair(model: _Additive, columns: SourceColumns, place: int, level: float)
             grids.append(knots_of(model, columns, axis.column))
         else:
             names = [model.features.name(j) or model.features.slot(j) for j in axis.features]
-            grids.append(np.array([name.partition("=")[2] or name for name in names]))
+            grids.append(np.array([name.removeprefix(f"{axis.column}=") for name in names]))
     a, b = (axis.values for axis in model.terms.terms[place].axes)
     products: Floats = np.asarray(np.kron(a, b), dtype=np.float64)
     band = _band(model, model.terms.features_of(place), products, level)
@@ -209,9 +209,8 @@ def _levels(model: _Additive, columns: SourceColumns, name: str) -> dict[str, in
     missing = columns.owners.index(columns.place(name))
     called = [(missing, MISSING)]
     for index, named in sorted(model.features.names.items()):
-        column, _, one = named.partition("=")
-        if column == name:
-            called.append((index, one))
+        if columns.owner(named) == columns.place(name):
+            called.append((index, named.removeprefix(f"{name}=")))
     used = set(np.flatnonzero(model.weights.any(axis=1)).tolist())
     return {one: index for index, one in called if index in used}
 

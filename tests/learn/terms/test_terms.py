@@ -153,6 +153,13 @@ def test_a_frame_has_curves_levels_and_missing_values() -> None:
     assert np.allclose(model.predict(lost), 5.0, atol=0.2)
 
 
+def test_names_of_columns_may_have_equals_signs() -> None:
+    X, y = frame()
+    model = ASGDRegressor(curves="all", random_state=0).fit(X.rename(columns={"city": "c=d"}), y)
+    assert {term["name"]: term["kind"] for term in model.terms_}["c=d"] == "category"
+    assert {"Rome", "Ulm", "Oslo", "Bern"} <= set(model.effect("c=d").grid)
+
+
 def test_classes_have_curves() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 2))
