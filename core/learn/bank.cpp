@@ -52,6 +52,7 @@ Task slice_task(Task task, int64_t begin, int64_t end, int64_t models) {
   }
   if (task.targets) task.targets += begin * task.outputs;
   if (task.classes) task.classes += begin;
+  if (task.offsets) task.offsets += begin;
   if (task.weights) task.weights += begin * task.weight_stride;
   return task;
 }

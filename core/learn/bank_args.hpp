@@ -88,6 +88,7 @@ struct BankArgs {
   double *score;     // K scores
   double *scratch;   // 4 numbers per class of a group
   RowLimits limits;  // of the current row
+  double offset;     // added to all scores of the current row
 };
 
 // The targets, weights and order of the rows of one call.
@@ -98,6 +99,7 @@ struct Task {
   const double *weights;    // row i, model k at [i * weight_stride + k * weight_step]; may be null
   int64_t weight_stride;    // from one row's weights to the next
   int64_t weight_step;      // from one model's weight to the next; 0 if all models share it
+  const double *offsets;    // row i: what is added to its scores; may be null
   const int64_t *order;     // the rows to learn, in this order; null for all in storage order
   int64_t count;            // number of rows to learn
   double *scores;           // receives the averaged models' scores before each row; may be null

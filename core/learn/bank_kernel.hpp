@@ -64,7 +64,7 @@ struct Bank : Count {
     set_rates(t);
     for (int64_t k = 0; k < K; ++k) {
       const double y = args.y[k], w = args.w[k], gamma = args.gamma[k];
-      const double score = m.scale[k] * args.sums[k] + m.bias[k];
+      const double score = iterate_score(k);
       const double mean = m.total[k] > 0.0 ? mean_score(k) : score;
       if (!std::isfinite(score + mean)) return false;
       const double progressive = m.start[k] < 0.0 ? score : mean;  // before averaging: the iterate
@@ -100,7 +100,7 @@ struct Bank : Count {
       int64_t own = 0;
       for (int64_t c = 0; c < group; ++c) {
         const int64_t k = first + c;
-        score[c] = m.scale[k] * args.sums[k] + m.bias[k];
+        score[c] = iterate_score(k);
         odds[c] = m.total[k] > 0.0 ? mean_score(k) : score[c];
         if (!std::isfinite(score[c] + odds[c])) return false;
         if (args.y[k] > 0.0) own = c;
@@ -128,7 +128,7 @@ struct Bank : Count {
   template <class Loss>
   bool advance_proximal(const ProximalRates<W> &rates) {
     for (int64_t k = 0; k < K; ++k) {
-      const double y = args.y[k], w = args.w[k], score = args.sums[k] + m.bias[k];
+      const double y = args.y[k], w = args.w[k], score = args.sums[k] + m.bias[k] + args.offset;
       if (!std::isfinite(score)) return false;
       const Loss loss = loss_with<Loss>(m.parameter + k);
       args.score[k] = score;
@@ -147,13 +147,12 @@ struct Bank : Count {
   // so they share the sums of squares too. Zero if a score is not finite; `advance` reports that.
   template <class Loss>
   double mean_squared_slope() const {
-    const auto iterate = [&](int64_t k) { return m.scale[k] * args.sums[k] + m.bias[k]; };
     double total = 0.0;
     if constexpr (std::is_same_v<Loss, Together>) {
       const int64_t group = args.settings.group;
       double *const score = args.scratch, *const slope = score + group;
       for (int64_t first = 0; first < K; first += group) {
-        for (int64_t c = 0; c < group; ++c) score[c] = iterate(first + c);
+        for (int64_t c = 0; c < group; ++c) score[c] = iterate_score(first + c);
         softmax(score, group, slope);
         for (int64_t c = 0; c < group; ++c) {
           const double residual = slope[c] - (args.y[first + c] > 0.0 ? 1.0 : 0.0);
@@ -162,7 +161,7 @@ struct Bank : Count {
       }
     } else {
       for (int64_t k = 0; k < K; ++k) {
-        const double slope = loss_with<Loss>(m.parameter + k).slope(iterate(k), args.y[k]);
+        const double slope = loss_with<Loss>(m.parameter + k).slope(iterate_score(k), args.y[k]);
         total += slope * slope;
       }
     }
@@ -214,8 +213,13 @@ struct Bank : Count {
     m.capped[k] += !counts_fully;
   }
 
+  double iterate_score(int64_t k) const {
+    return m.scale[k] * args.sums[k] + m.bias[k] + args.offset;
+  }
+
   double mean_score(int64_t k) const {
-    return (m.tau[k] * args.sums[k] + args.sums[K + k] + m.bias_sum[k]) / m.total[k];
+    const double sum = m.tau[k] * args.sums[k] + args.sums[K + k] + m.bias_sum[k];
+    return sum / m.total[k] + args.offset;
   }
 
   // Applies the penalty, then the step, to the iterate and to the sum of the iterates.

@@ -175,6 +175,7 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
     if (args.replicas) draw_replicas(args);
     if (task.scores) args.score = task.scores + n * args.models.count;
     args.limits = task.limits ? task.limits[n] : no_limits;
+    args.offset = task.offsets ? task.offsets[i] : 0.0;
     const auto next = stored_row(n + 1 < task.count ? n + 1 : n);
     if (!learn_row(bank, step, row, next, !task.unchecked, nonzeros)) return i;
     if (task.classes && args.settings.progressive) bank.count_multiclass_error(task.classes[i]);

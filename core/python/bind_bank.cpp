@@ -115,7 +115,8 @@ using Scores = nb::ndarray<double, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
 NewDoubles learn(Bank &bank, const Rows &rows, const OptionalDoubles &targets,
                  const OptionalIntegers &classes, const OptionalDoubles &weights,
                  const OptionalIntegers &order, const std::optional<Scores> &scores,
-                 const OptionalDoubles &limits, const Integers &stops) {
+                 const OptionalDoubles &limits, const Integers &stops,
+                 const OptionalDoubles &offsets) {
   const int64_t count = rows.count(), models = bank.models();
   if (count <= 0) refuse("there are no rows to learn from");
   if (!targets && !classes) refuse("there are no targets");
@@ -133,6 +134,10 @@ NewDoubles learn(Bank &bank, const Rows &rows, const OptionalDoubles &targets,
     check_length("limits of rows", limits->shape(0), task.count);
     if (limits->ndim() != 2 || limits->shape(1) != 2) refuse("limits need a cap and a share");
     task.limits = reinterpret_cast<const RowLimits *>(limits->data());
+  }
+  if (offsets) {
+    check_length("offsets", offsets->size(), count);
+    task.offsets = offsets->data();
   }
   auto notes = new_array<double>({stops.size(), field_names.size(), static_cast<size_t>(models)});
   nb::gil_scoped_release release;
@@ -257,7 +262,7 @@ void bind_class(nb::module_ &m) {
            "positive"_a, "seed"_a, "output"_a, "replica"_a, "parameter"_a)
       .def("learn", alone(learn), "rows"_a, "targets"_a.none(), "classes"_a.none(),
            "weights"_a.none(), "order"_a.none(), "scores"_a.noconvert().none(), "limits"_a.none(),
-           "stops"_a)
+           "stops"_a, "offsets"_a = nb::none())
       .def("check", alone(check), "rows"_a, "targets"_a.none(), "weights"_a.none())
       .def("warm_up", alone(warm_up), "rows"_a)
       .def("grow", alone(&Bank::grow))

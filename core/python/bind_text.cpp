@@ -237,18 +237,14 @@ void open_svmlight(SvmlightText *reader, Strings paths, int64_t file, int64_t of
 void open_vw(VwText *reader, Strings paths, int64_t file, int64_t offset, int64_t bytes_before,
              int64_t block_bytes, int64_t longest_line, int threads, size_t head_start,
              bool float64, int bits, bool need_labels, bool skip_bad_lines, bool several_labels,
-             size_t names, bool with_tags, std::vector<Strings> crossed, Strings dropped) {
-  if (bits < 1 || bits > 31) throw nb::value_error("bits must be between 1 and 31");
+             size_t names, bool with_tags, bool with_base, std::vector<Strings> crossed,
+             Strings dropped) {
+  if (bits < 1 || bits + with_base > 31) throw nb::value_error("bits must be between 1 and 31");
   const Cutting cutting{block_bytes, longest_line, file, offset, bytes_before};
   const int base = 0;  // slots are counted from zero, so that no block waits for the first
   const auto seen = names ? std::make_shared<SlotNames>(bits, names) : nullptr;
-  const vw::Options options{bits,
-                            need_labels,
-                            skip_bad_lines,
-                            several_labels,
-                            seen,
-                            with_tags,
-                            vw::Namespaces(crossed, dropped)};
+  const vw::Options options{bits, need_labels, skip_bad_lines, several_labels,
+                            seen, with_tags,   with_base,      vw::Namespaces(crossed, dropped)};
   const auto parse_lines = [=](LineSource &lines, int &) {
     return float64 ? std::make_unique<ParsedText>(vw::parse<double>(lines, options))
                    : std::make_unique<ParsedText>(vw::parse<float>(lines, options));
@@ -324,7 +320,7 @@ void bind_text(nb::module_ &m) {
            nb::arg("longest_line") = 1, nb::arg("threads") = 0, nb::arg("head_start") = 0,
            nb::arg("float64") = false, nb::arg("bits") = 18, nb::arg("need_labels") = true,
            nb::arg("skip_bad_lines") = false, nb::arg("several_labels") = false,
-           nb::arg("names") = 0, nb::arg("with_tags") = false,
+           nb::arg("names") = 0, nb::arg("with_tags") = false, nb::arg("with_base") = false,
            nb::arg("crossed") = std::vector<Strings>(), nb::arg("dropped") = Strings());
   m.def(
       "hash_name",

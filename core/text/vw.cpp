@@ -95,12 +95,17 @@ class Parser : public LineParser<Rows<Value>> {
       if (space_ < spaces_.size()) keep_or_drop(row, first);
     }
     if (!spaces_.crosses().empty() && !cross(row)) return nullptr;
-    const int64_t end = begin + order_.sort(row.slots + begin, row.values + begin, row.end - begin);
+    int64_t end = begin + order_.sort(row.slots + begin, row.values + begin, row.end - begin);
     for (int64_t i = begin; end < row.end && i < end; ++i)
       if (!is_finite(row.values[i]))
         return bad(std::to_string(row.slots[i]), "values of one slot add up to too much");
 
     const auto [label, importance, base] = head.numbers;
+    if (base != 0) {
+      row.end = end;
+      row.add(uint64_t{1} << options_.bits, base);
+      end = row.end;
+    }
     if (options_.need_labels && std::isnan(label)) {
       ++rows.unlabelled;
       return p + 1;
@@ -192,7 +197,9 @@ class Parser : public LineParser<Rows<Value>> {
     if (std::isinf(label)) return bad(line, "the label is too large");
     if (importance < 0) return bad(line, "the importance is negative");
     if (std::isinf(importance)) return bad(line, "the importance is too large");
-    if (base != 0) return bad(line, "an initial prediction other than 0 cannot be learned from");
+    if (std::isinf(base)) return bad(line, "the base is too large");
+    if (base != 0 && !options_.with_base)
+      return bad(line, "a base other than 0 is added to the score only with --offset base");
     return p;
   }
 

@@ -26,7 +26,8 @@ struct Options {
   bool several_labels = false;
   std::shared_ptr<SlotNames> names;  // receives a name for every slot; may be null
   bool with_tags = false;
-  Namespaces spaces;  // which are crossed, and which are left out
+  bool with_base = false;  // the base of a row is the value of slot 2^bits
+  Namespaces spaces;       // which are crossed, and which are left out
 };
 
 template <class Value>

@@ -77,6 +77,7 @@ class VwText(_Text):
         need_labels: bool = ...,
         names: int = ...,
         with_tags: bool = ...,
+        with_base: bool = ...,
         crossed: Sequence[Sequence[str]] = (),
         dropped: Sequence[str] = (),
         **reading: Unpack[_Reading],
@@ -223,6 +224,7 @@ class Bank:
         scores: Floats | None,
         limits: Floats | None,
         stops: Integers,
+        offsets: Floats | None = None,
     ) -> Floats: ...
     def check(self, rows: Rows, targets: Floats | None, weights: Floats | None) -> CheckedRows: ...
     def warm_up(self, rows: Rows) -> None: ...

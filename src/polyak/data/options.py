@@ -33,6 +33,8 @@ class Columns:
     exposure : str, optional
         The column with the time, or amount, that the target was counted over. Rows are learned as
         rates, the target divided by it, with it as their weight.
+    offset : str, optional
+        The column that is added to the score as it is, as a feature whose weight is one.
     drop, only : tuples of str
         Columns to leave out, or the only ones to learn from.
     categorical : tuple of str
@@ -61,6 +63,7 @@ class Columns:
     positive: str | None = None
     weight: str | None = None
     exposure: str | None = None
+    offset: str | None = None
     drop: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import unknown_label
 from polyak.model.columns import SourceColumns
-from polyak.model.features import Hashing
+from polyak.model.features import FeatureMap, Hashing
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
 from polyak.rows.class_order import sorted_by_class
@@ -182,7 +182,11 @@ def begin(how: How, samples: list[Sample]) -> bytes:
             "rows"
         )
     learner = Learner(
-        how.recipe, classes=classes, n_features=how.reading.n_features, outputs=how.outputs
+        how.recipe,
+        classes=classes,
+        n_features=how.reading.n_features,
+        outputs=how.outputs,
+        offset=FeatureMap.of(how.schema, how.hashing).offset_feature,
     )
     if how.schema is not None and how.recipe.needs_columns:
         learner.columns = SourceColumns.of_schema(how.schema, lambda: run_counts.names)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
@@ -36,6 +36,7 @@ from polyak.estimators.inputs import (
     needs_schema,
     table_of,
     with_known_columns,
+    with_last_column,
 )
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
@@ -104,6 +105,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     _first: Data | None = None
     # The names of the hashed words of frames.
     _hashed = FeatureNames.of({})
+    # The column that is added to scores: one of a frame, or the last of an array's.
+    _offset: str | None = None
     # The stream that is being learned.
     _stream: StreamSource | None = None
 
@@ -115,21 +118,26 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     # -- input ---------------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: Any, offset: Any = None) -> Any:
         """Return rows to predict, encoded like the rows learned from."""
         if not is_frame(X):
             X = self._numbers(X, reset=False)
         elif self._schema is None and hasattr(self, "feature_names_in_"):
             X = with_known_columns(X, list(self.feature_names_in_))
-        return as_rows(self._encoded(X, names=0)[0])
+        return as_rows(self._encoded(self._with_offset(X, offset), names=0)[0])
 
-    def _rows_and_targets(self, X: Any, y: Any, *, reset: bool, **checks: Any) -> Any:
+    def _rows_and_targets(
+        self, X: Any, y: Any, offset: Any = None, *, reset: bool, **checks: Any
+    ) -> Any:
         """Return all rows to fit and their targets, checked and encoded."""
+        if reset:
+            self._offset = _offset_column(offset)
         # The means are finite only if all values are: one look at the rows instead of three.
-        means = means_of(X) if reset and is_float_array(X) else None
+        means = means_of(X) if reset and offset is None and is_float_array(X) else None
         finite = means is not None and bool(np.isfinite(means).all())
         if not is_frame(X):
             X = self._numbers(X, reset=reset, finite=finite)
+        X = self._with_offset(X, offset)
         y = self._checked_targets(X, y, **checks)
         if reset:
             self._choose_representation(X, means if finite else None)
@@ -139,15 +147,18 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         self._hashed = self._hashed.together(names)
         return rows, y
 
-    def _batch(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
+    def _batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, **checks: Any) -> Data:
         """Return a batch to learn from; all rows so far as long as there are fewer than 1000.
 
         The encoding depends on the first rows, so it is chosen again until there are enough of
         them. This way the model does not depend on how the rows are split into calls.
         """
         begun = hasattr(self, "_run")
+        if not begun:
+            self._offset = _offset_column(offset)
         if not is_frame(X):
             X = self._numbers(X, reset=not begun)
+        X = self._with_offset(X, offset)
         y = self._checked_targets(X, y, **checks)
         weights = self._weights(sample_weight, X, partial=True)
         parts = [Data(X, self._encoded_targets(y, weights), weights)]
@@ -169,11 +180,14 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Choose the encoding: a schema where there are words or missing values, else numbers."""
         self._schema, self._means, self._hashed = None, None, FeatureNames.of({})
         columns = Columns(
-            categorical=tuple(self.categorical), numeric=tuple(self.numeric), drop=tuple(self.drop)
+            categorical=tuple(self.categorical),
+            numeric=tuple(self.numeric),
+            drop=tuple(self.drop),
+            offset=self._offset,
         )
-        chosen = columns != Columns()
+        chosen = columns != Columns(offset=self._offset)
         source = FRAME if self._stream is None else self._stream.name
-        if is_frame(X) and (chosen or needs_schema(X)):
+        if is_frame(X) and (chosen or self._offset is not None or needs_schema(X)):
             self._set_columns(X)
             self._schema = find_schema(X, columns, source)
             return
@@ -184,6 +198,23 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             self._schema = find_schema(self._table(X), columns, source)
         else:
             self._means = means
+
+    def _with_offset(self, X: Any, offset: Any) -> Any:
+        """Return rows with their offsets in the last column, unless they are in a column of X."""
+        if offset is None or isinstance(offset, str):
+            columns = getattr(self, "feature_names_in_", ())
+            there = is_frame(X) or isinstance(X, SparseRows) or self._offset in columns
+            if self._offset is not None and not there:
+                raise ValueError(
+                    f"this {type(self).__name__} has learned with offsets: pass the offset of each "
+                    "row as offset="
+                )
+            return X
+        if self._offset is None:
+            raise ValueError(f"this {type(self).__name__} has learned without offsets")
+        offsets = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
+        check_consistent_length(X, offsets)
+        return with_last_column(X, self._offset, offsets)
 
     def _encoded(self, X: Any, names: int | None = None) -> tuple[Any, FeatureNames]:
         """Encode a frame or an array; return the rows and the names of their hashed words."""
@@ -226,8 +257,9 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 f"this {type(self).__name__} has learned from a table and cannot read a sparse "
                 "matrix; pass a frame or an array"
             )
-        places = (f"x{place}" for place in range(X.shape[1]))
-        return table_of(X, list(getattr(self, "feature_names_in_", places)))
+        places = (f"x{place}" for place in range(self.n_features_in_))
+        names = [*getattr(self, "feature_names_in_", places), self._offset]
+        return table_of(X, names[: X.shape[1]])
 
     def _has_encoding(self) -> bool:
         """Whether the encoding of rows is decided."""
@@ -259,6 +291,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         if schema is not None:
             self.feature_names_in_ = np.array([one.name for one in schema.columns], dtype=object)
             self.n_features_in_ = len(schema.columns)
+            self._offset = schema.offset
 
     def _set_columns(self, X: Any) -> None:
         """Set ``feature_names_in_`` and ``n_features_in_`` from a frame that is encoded."""
@@ -280,20 +313,20 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     # -- the run -------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> tuple[LinearModel, Floats]:
+    def _scores(self, X: Any, offset: Any) -> tuple[LinearModel, Floats]:
         """Return the model and the scores of rows."""
         now = copy.copy(self)  # another thread may replace the model meanwhile
         model = now._fitted().model
-        return model, model.scores(now._rows(X))
+        return model, model.scores(now._rows(X, offset))
 
-    def contributions(self, X: Any) -> tuple[list[str], Floats]:
+    def contributions(self, X: Any, offset: Any = None) -> tuple[list[str], Floats]:
         """Return the names of columns and pairs, and what each contributes to the scores of rows.
 
         The contributions add up to the score; the last is the intercept.
         """
         from polyak.model.effects import contributions
 
-        return contributions(self._fitted().model, self._rows(X))
+        return contributions(self._fitted().model, self._rows(X, offset))
 
     @classmethod
     def _of_model(cls, model: LinearModel) -> Self:
@@ -337,8 +370,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     def _names(self) -> Mapping[int, str]:
         """Return the names of features: columns of a numeric frame, else the hashed words."""
-        names = getattr(self, "feature_names_in_", ())
-        return self._hashed if self._schema is not None else dict(enumerate(map(str, names)))
+        if self._schema is not None:
+            return self._hashed
+        names = dict(enumerate(map(str, getattr(self, "feature_names_in_", ()))))
+        return names if self._offset is None else {self.n_features_in_: self._offset, **names}
 
     def _generator(self) -> np.random.RandomState:
         rng: np.random.RandomState = check_random_state(self.random_state)
@@ -349,8 +384,14 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         recipe = self._recipe(seed)
         classes = None if labels is None else np.arange(len(labels))
         schema = self._schema
-        n_features = self.n_features_in_ if schema is None else schema.n_features
-        learner = Learner(recipe, classes=classes, n_features=n_features, outputs=outputs)
+        n_features, offset = self.n_features_in_ + (self._offset is not None), None
+        if schema is not None:
+            n_features, offset = schema.n_features, schema.offset_feature
+        elif self._offset is not None:
+            offset = self.n_features_in_
+        learner = Learner(
+            recipe, classes=classes, n_features=n_features, outputs=outputs, offset=offset
+        )
         if recipe.needs_columns:
             learner.columns = self._columns()
         features = FeatureMap.of(schema, names=self._names())
@@ -360,8 +401,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Return the columns of the rows, for terms."""
         if self._schema is not None:
             return SourceColumns.of_schema(self._schema, lambda: self._hashed)
-        names = getattr(self, "feature_names_in_", None)
-        return SourceColumns.of_array(self.n_features_in_, None if names is None else list(names))
+        places = (f"x{place}" for place in range(self.n_features_in_))
+        names = list(getattr(self, "feature_names_in_", places))
+        names += [] if self._offset is None else [self._offset]
+        return SourceColumns.of_array(len(names), names)
 
     def _going_on(self) -> bool:
         """Whether ``fit`` continues from the previous fit."""
@@ -450,13 +493,13 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 raise
             self.__dict__.update(changed.__dict__)
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> None:
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, offset: Any, **checks: Any) -> None:
         """Learn from a batch, after all of it was checked."""
         run = self._same_run() if hasattr(self, "_run") else None
         if isinstance(X, SparseRows):
             self._first = None  # the first rows of the stream have decided the encoding
         first = self._first
-        data = self._batch(X, y, sample_weight, **checks)
+        data = self._batch(X, y, sample_weight, offset, **checks)
         if run is None or first is not None:
             fewer = run
             seed = draw_seed(self._generator()) if fewer is None else fewer.seed
@@ -526,6 +569,11 @@ def _dtypes(X: Any) -> list[Any]:
     # scikit-learn asks only pandas frames for their dtype and converts others to the first.
     narrow = len(types) > 0 and {str(t).lower() for t in types} <= {"float32", "float"}
     return [np.float32, np.float64] if narrow else [np.float64, np.float32]
+
+
+def _offset_column(offset: Any) -> str | None:
+    """Return the name of the column of offsets: that of a frame, or of one that is made."""
+    return offset if offset is None or isinstance(offset, str) else "offset"
 
 
 def _canonical(X: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_class_weight
@@ -285,7 +286,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         return estimator
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -294,17 +295,20 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         y : name of a column, or array of shape (n_samples,) or (n_samples, n_labels), sparse or not
         sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
+        offset : name of a column, or array of shape (n_samples,), optional
+            What is added to the score of each row, for two classes or for labels. A column's name
+            is needed once only: later frames must have that column.
 
         Returns
         -------
         self
         """
         if isinstance(y, str):
-            return cast(Self, fit_columns(self, X, y, sample_weight=sample_weight))
+            return cast(Self, fit_columns(self, X, y, sample_weight=sample_weight, offset=offset))
         going_on = self._going_on()
         if has_labels(y):
-            return self._fit_labels(X, y, sample_weight, going_on)
-        X, y = self._rows_and_targets(X, y, reset=not going_on)
+            return self._fit_labels(X, y, sample_weight, offset, going_on)
+        X, y = self._rows_and_targets(X, y, offset, reset=not going_on)
         weights = self._weights(sample_weight, X, partial=False)
         found = classes_of(y, weights)
         classes = self.classes_ if going_on else found
@@ -317,7 +321,9 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, offset: Any = None
+    ) -> Self:
         """Learn from a batch of rows, in the order they are given.
 
         The model does not depend on how the rows are split into calls: it is that of one ``fit``
@@ -336,19 +342,21 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
             All classes that can occur; required in the first call.
         sample_weight : name of a column, or array of shape (n_samples,), optional
             Rows with weight zero are ignored.
+        offset : name of a column, or array of shape (n_samples,), optional
+            What is added to the score of each row, for two classes or for labels. A column's name
+            is needed once only: later frames must have that column.
 
         Returns
         -------
         self
         """
         if isinstance(y, str):
-            return cast(
-                Self, partial_fit_columns(self, X, y, classes=classes, sample_weight=sample_weight)
-            )
+            roles = {"classes": classes, "sample_weight": sample_weight, "offset": offset}
+            return cast(Self, partial_fit_columns(self, X, y, **roles))
         with self._transaction() as changed:
             if not has_labels(y):
                 _check_partial_fit_first_call(changed, classes)
-            changed._partial_fit(X, y, sample_weight, multi_output=has_labels(y))
+            changed._partial_fit(X, y, sample_weight, offset, multi_output=has_labels(y))
         return self
 
     @property
@@ -357,72 +365,97 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         return 1.0 - self._figure("progressive_error")
 
     @by_batches
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any, offset: Any = None) -> Floats:
         """Return scores: above zero means the second of two classes, else the highest wins.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
             The predictions of a stream come in batches, from an iterator.
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        _, scores = self._scores(X)
+        _, scores = self._scores(X, offset)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @by_batches
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, offset: Any = None) -> NDArray[Any]:
         """Predict classes.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
             The predictions of a stream come in batches, from an iterator.
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        model, scores = self._scores(X)
+        model, scores = self._scores(X, offset)
         found = model.predict_from_scores(scores)
         return sparse.csr_matrix(found) if model.multilabel and self._sparse_labels else found
 
     @by_batches
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any, offset: Any = None) -> Floats:
         """Return the probability of each class.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
             The predictions of a stream come in batches, from an iterator.
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
         """
-        model, scores = self._scores(X)
+        model, scores = self._scores(X, offset)
         return model.proba_from_scores(scores)
 
     @by_batches
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> Floats:
         """Return the logarithm of the probability of each class.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
             The predictions of a stream come in batches, from an iterator.
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):  # a probability of zero has the logarithm -inf
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, offset))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Return the accuracy of the predicted classes.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_labels)
+        sample_weight : array of shape (n_samples,), optional
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
+
+        Returns
+        -------
+        float
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     def predict_interval(
-        self, X: Any, level: float = 0.95, kind: str = "score"
+        self, X: Any, level: float = 0.95, kind: str = "score", offset: Any = None
     ) -> tuple[Floats, Floats]:
         """Return a confidence interval for each row's score or probability.
 
@@ -434,6 +467,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         level : float, default=0.95
         kind : {"score", "proba"}, default="score"
             Whether the interval is of `decision_function` or of `predict_proba`.
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
@@ -451,7 +486,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         if kind not in ("score", "proba"):
             raise ValueError(f"kind is 'score' or 'proba', not {kind!r}")
         now = copy.copy(self)
-        model, rows = now._with_intervals(), now._rows(X)
+        model, rows = now._with_intervals(), now._rows(X, offset)
         if kind == "proba":
             return proba_interval(model, rows, level)
         low, high = score_interval(model, rows, level)
@@ -467,8 +502,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self._totals = ClassTotals(len(classes))
         return self._new_run(seed, labels=classes)
 
-    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, going_on: bool) -> Self:
-        X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True)
+    def _fit_labels(self, X: Any, y: Any, sample_weight: Any, offset: Any, going_on: bool) -> Self:
+        X, y = self._rows_and_targets(X, y, offset, reset=not going_on, multi_output=True)
         targets = self._indicators(y, first=not going_on)
         weights = self._weights(sample_weight, X, partial=False)
         rng = self._generator()

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyak.estimators.fitted_run import Run
 from polyak.model.intervals import doubt, interval_kind, standard_errors, weight_interval
 from polyak.model.linear import LinearModel
+from polyak.model.schema import Schema
 from polyak.model.training_report import Measure, TrainingReport
 
 Floats = NDArray[np.float64]
@@ -23,6 +24,9 @@ class FittedAttributes:
     """The attributes that end in an underscore, and the methods that read the model."""
 
     _run: Run
+    _schema: Schema | None
+    _offset: str | None
+    n_features_in_: int
     _sparse_coef = False
     _one_output_is_flat = False
 
@@ -224,7 +228,7 @@ class FittedAttributes:
         if model.terms is not None:
             terms = model.terms.terms
             names[model.terms.begin :] = [f"{t.name} {k}" for t in terms for k in range(t.size)]
-        return np.array(names, dtype=object)
+        return np.delete(np.array(names, dtype=object), self._made_offset())
 
     def sparsify(self) -> Self:
         """Return ``coef_`` as a scipy sparse matrix from now on.
@@ -249,6 +253,10 @@ class FittedAttributes:
         return self
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _made_offset(self) -> list[int]:
+        """Return the feature of offsets that were passed beside an array, if there is one."""
+        return [self.n_features_in_] if self._offset is not None and self._schema is None else []
 
     def _fitted(self) -> Run:
         check_is_fitted(self)
@@ -278,6 +286,10 @@ class FittedAttributes:
         return np.nan if found is None else found
 
     def _shaped(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Transpose the model's (features, outputs) to scikit-learn's (outputs, features)."""
+        """Transpose the model's (features, outputs) to scikit-learn's (outputs, features).
+
+        The offset of an array's rows is none of its features.
+        """
+        weights = np.delete(weights, self._made_offset(), axis=0)
         coef = np.ascontiguousarray(weights.T)
         return coef[0] if self._one_output_is_flat else coef

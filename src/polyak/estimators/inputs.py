@@ -70,6 +70,23 @@ def table_of(X: Any, names: list[str]) -> Any:
     return pa.table({name: pa.array(column) for name, column in zip(names, X.T, strict=True)})
 
 
+def with_last_column(X: Any, name: str, values: Floats) -> Any:
+    """Return a frame, an array or a sparse matrix with one more column.
+
+    Examples
+    --------
+    >>> with_last_column(np.zeros((2, 1), np.float32), "offset", np.array([1.0, 2.0]))
+    array([[0., 1.],
+           [0., 2.]], dtype=float32)
+    """
+    if is_frame(X):
+        return as_table(X).append_column(name, pyarrow().array(values))
+    column = values[:, None].astype(X.dtype)
+    if sparse.issparse(X):
+        return sparse.hstack([X, column], format="csr")
+    return np.hstack([X, column])
+
+
 def with_known_columns(X: Any, names: list[str]) -> Any:
     """Return a frame with the columns ``names``; those that it lacks are null, with a warning."""
     from polyak.data.tables.reader import absent_columns

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, _fit_context
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -282,7 +283,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         return estimator
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, offset: Any = None
+    ) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -294,17 +297,21 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         exposure : name of a column, or array of shape (n_samples,), optional
             The time or amount over which each target was counted, for losses with a log link. The
             model predicts the rate, the target per unit of exposure.
+        offset : name of a column, or array of shape (n_samples,), optional
+            What is added to the score of each row. A column's name is needed once only: later
+            frames must have that column.
 
         Returns
         -------
         self
         """
         if isinstance(y, str):
-            roles = {"sample_weight": sample_weight, "exposure": exposure}
+            roles = {"sample_weight": sample_weight, "exposure": exposure, "offset": offset}
             return cast(Self, fit_columns(self, X, y, **roles))
         y, sample_weight = self._rates(y, sample_weight, exposure)
         going_on = self._going_on()
-        X, y = self._rows_and_targets(X, y, reset=not going_on, multi_output=True, y_numeric=True)
+        checks = {"multi_output": True, "y_numeric": True}
+        X, y = self._rows_and_targets(X, y, offset, reset=not going_on, **checks)
         weights = self._weights(sample_weight, X, partial=False)
         rng = self._generator()
         run = self._same_outputs(y) if going_on else self._begun(draw_seed(rng), y)
@@ -313,7 +320,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None, offset: Any = None
+    ) -> Self:
         """Learn from a batch of rows, in the order they are given.
 
         The model does not depend on how the rows are split into calls: it is that of one ``fit``
@@ -333,17 +342,20 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         exposure : name of a column, or array of shape (n_samples,), optional
             The time or amount over which each target was counted, for losses with a log link. The
             model predicts the rate, the target per unit of exposure.
+        offset : name of a column, or array of shape (n_samples,), optional
+            What is added to the score of each row. A column's name is needed once only: later
+            frames must have that column.
 
         Returns
         -------
         self
         """
         if isinstance(y, str):
-            roles = {"sample_weight": sample_weight, "exposure": exposure}
+            roles = {"sample_weight": sample_weight, "exposure": exposure, "offset": offset}
             return cast(Self, partial_fit_columns(self, X, y, **roles))
         y, sample_weight = self._rates(y, sample_weight, exposure)
         with self._transaction() as changed:
-            changed._partial_fit(X, y, sample_weight, multi_output=True, y_numeric=True)
+            changed._partial_fit(X, y, sample_weight, offset, multi_output=True, y_numeric=True)
         return self
 
     @property
@@ -366,23 +378,44 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         return 1.0 - errors / variance
 
     @by_batches
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, offset: Any = None) -> Floats:
         """Predict values.
 
         Parameters
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
             The predictions of a stream come in batches, from an iterator.
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_outputs)
         """
-        model, scores = self._scores(X)
+        model, scores = self._scores(X, offset)
         values = get_loss(model.loss).predictions(scores)
         return values[:, 0] if self._one_output_is_flat else values
 
-    def predict_interval(self, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Return R² of the predictions.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), optional
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
+
+        Returns
+        -------
+        float
+        """
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+    def predict_interval(
+        self, X: Any, level: float = 0.95, offset: Any = None
+    ) -> tuple[Floats, Floats]:
         """Return a confidence interval for the mean of the target, for each row.
 
         It is not a prediction interval: a single target varies around that mean.
@@ -391,6 +424,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         level : float, default=0.95
+        offset : array of shape (n_samples,), optional
+            The offset of each row, if the model was fitted with an array of offsets.
 
         Returns
         -------
@@ -406,7 +441,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         True
         """
         now = copy.copy(self)
-        low, high = value_interval(now._with_intervals(), now._rows(X), level)
+        low, high = value_interval(now._with_intervals(), now._rows(X, offset), level)
         return (low[:, 0], high[:, 0]) if self._one_output_is_flat else (low, high)
 
     # -- inside --------------------------------------------------------------------------------

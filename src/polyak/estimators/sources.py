@@ -54,7 +54,9 @@ class NamedColumns:
 
     def __init__(self, y: str, roles: dict[str, Any], first: Any, source: str) -> None:
         self._y, self._roles = y, roles
-        self._named = {role: name for role, name in roles.items() if isinstance(name, str)}
+        # A column of offsets stays among the features: its weight is one.
+        apart = {role: name for role, name in roles.items() if role != "offset"}
+        self._named = {role: name for role, name in apart.items() if isinstance(name, str)}
         self.names = list(dict.fromkeys([y, *self._named.values()]))
         for role, name in {"target": y, **self._named}.items():
             what = f"{role.removeprefix('sample_')} "
@@ -128,7 +130,7 @@ def _learn_frame(learn: Callable[..., Any], frame: Any, y: str, roles: dict[str,
 
 def _learn_stream(estimator: Any, stream: StreamSource, y: str, roles: dict[str, Any]) -> Any:
     """Learn the first rows as a frame, which decides the encoding, and the others by a reader."""
-    for role in ("sample_weight", "exposure"):
+    for role in ("sample_weight", "exposure", "offset"):
         if not isinstance(roles.get(role), str | None):
             raise ValueError(f"the {role} of a stream has to name a column")
     first, row = stream.sample(), 0

@@ -152,6 +152,7 @@ def calibrated(
     may_drift: bool,
     at_hand: bool,
     columns: SourceColumns | None = None,
+    offset: int | None = None,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
 
@@ -161,18 +162,24 @@ def calibrated(
     """
     if recipe.needs_columns and columns is None:
         raise DataError("curves, pairs and constraints need a table whose columns have names")
-    rows, targets, weights, *_ = sample
+    if offset is not None and classes is not None and len(classes) > 2:
+        raise DataError(
+            f"an offset of a row adds the same to the scores of all {len(classes)} classes, which "
+            "changes nothing: leave it out, or learn one class against the others"
+        )
+    rows, targets, weights, _, _, offsets = sample
     usual = _usual_rows(rows, recipe)
     loss, begin_at, unit = get_loss(recipe.loss), None, 1.0
     if weights is not None and recipe.eta0 == "auto":  # else steps are as the user says
         unit = mean_weight(weights)
     if not loss.classifies:
         goals = np.asarray(encode(targets, None, loss), float).reshape(len(targets), -1)
-        loss = with_scales(loss, rows, goals)
+        residuals = goals if offsets is None or loss.log_link else goals - offsets[:, None]
+        loss = with_scales(loss, rows, residuals)
         recipe = replace(recipe, loss=loss.text_with_scales)
         # Proximal steps are of bounded length, so they begin where the targets are.
         if (loss.starts_at_constant or recipe.is_sparse) and recipe.fit_intercept:
-            begin_at = best_constants(loss, goals, weights)
+            begin_at = best_constants(loss, goals, weights, offsets)
     several = classes is not None and len(classes) > 2
     if not several:  # labels have nothing to do with each other
         recipe = replace(recipe, multi_class="ovr")
@@ -189,6 +196,7 @@ def calibrated(
         begin_at=begin_at,
         at_hand=at_hand,
         columns=columns,
+        offset=offset,
     )
     shifted = problem.centre.shifted(usual)
     seen = Sample(
@@ -198,7 +206,7 @@ def calibrated(
         features=features,
         may_drift=may_drift,
         path=_path(recipe, loss, sample, classes),
-        unit=_score_unit(loss, targets),
+        unit=1.0 if loss.classifies or loss.log_link else _score_unit(residuals),
     )
     entering = plan_race(recipe, seen) + [one for kind in LANES for one in kind.entering(recipe)]
     race = Race(entering, recipe, problem)
@@ -227,17 +235,16 @@ def _path(
         sample.rows,
         encode(sample.targets, classes, loss),
         sample.weights,
+        sample.offsets,
         classes=None if classes is None else len(classes),
         l1_ratio=sparsity.l1_ratio,
         fit_intercept=recipe.fit_intercept,
     )
 
 
-def _score_unit(loss: Loss, targets: NDArray[Any]) -> float:
-    """Return the size of scores: those of numbers spread like the numbers."""
-    if loss.classifies or loss.log_link:
-        return 1.0
-    return float(np.std(np.asarray(targets, np.float64), axis=0).max()) or 1.0
+def _score_unit(targets: Floats) -> float:
+    """Return the size of scores that spread like targets."""
+    return float(np.std(targets, axis=0).max()) or 1.0
 
 
 def _usual_rows(rows: Rows, recipe: Recipe) -> Rows:

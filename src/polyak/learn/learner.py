@@ -67,6 +67,8 @@ class Learner:
         Where rows come as they stand: it says if order matters, and some candidates never rest.
     columns : SourceColumns, optional
         The columns that features come from, which curves need.
+    offset : int, optional
+        A feature that is added to the score as it is: its weight is one.
 
     Examples
     --------
@@ -89,8 +91,9 @@ class Learner:
         outputs: int = 1,
         watch: OrderWatch | None = None,
         columns: SourceColumns | None = None,
+        offset: int | None = None,
     ) -> None:
-        self.recipe, self.columns = recipe, columns
+        self.recipe, self.columns, self.offset = recipe, columns, offset
         self.calibration = Calibration(get_loss(recipe.loss))
         self.classes = None if classes is None else np.asarray(classes)
         self.n_features = n_features
@@ -159,6 +162,7 @@ class Learner:
         good the model is on rows it does not know.
         """
         given = rows_there(X, targets, weights, order, self.loss, again)
+        apart = self._with_offsets(given)  # and refuse those that are not finite
         if self.race is not None:
             self.race.threads = self.threads
             relative = in_units(given.weights, len(given.rows), self.calibration.weight_unit)
@@ -166,7 +170,7 @@ class Learner:
                 self.race,
                 self.classes,
                 self.recipe,
-                given._replace(weights=relative),
+                apart._replace(weights=relative),
                 may_join=self.classes_may_join and not again,
                 again=again,
             )
@@ -197,7 +201,8 @@ class Learner:
             there = np.flatnonzero(weights)
             rows, targets, weights = take_rows(rows, there), targets[there], weights[there]
         encoded = encode(targets, self.classes, self.loss)
-        self.race.compare(rows, encoded, in_units(weights, len(rows), self.calibration.weight_unit))
+        relative = in_units(weights, len(rows), self.calibration.weight_unit)
+        self.race.compare(self._with_offsets(TrainingRows(rows, encoded, relative)))
 
     @reads
     def model(self, *, report: bool = True) -> LinearModel:
@@ -265,6 +270,7 @@ class Learner:
             "classes": None if self.classes is None else labels_to_json(self.classes),
             "classes_may_join": self.classes_may_join,
             "columns": plain(self.columns),
+            "offset": self.offset,
         }
         arrays: dict[str, NDArray[Any]] = {}
         if self.race is not None:
@@ -279,7 +285,7 @@ class Learner:
         """Return the learner that `state` was of; ValueError if the state is corrupt."""
         stored = StoredState(page, arrays)
         classes, n_features = stored.field("classes"), stored.field("n_features")
-        features = stored.field("features")
+        features, offset = stored.field("features"), stored.field("offset")
         learner = cls(
             Recipe.of(stored.field("recipe")),
             classes=None if classes is None else labels_from_json(classes),
@@ -287,14 +293,15 @@ class Learner:
             features=None if features is None else stored.whole("features"),
             outputs=stored.whole("outputs", least=1),
             columns=read(SourceColumns | None, stored.field("columns"), "columns"),
+            offset=None if offset is None else stored.whole("offset"),
         )
         several = learner.classes is None or len(learner.classes) > 1
         stored.require(several, "classes", "must be two or more")
         learner.calibration = Calibration.from_state(stored, learner.recipe.loss)
         if "race" in page:
             own = StoredState(page["race"], arrays, "race.")
-            known = learner.n_features, learner._most_features
-            learner.race = Race.from_state(own, learner.recipe_found, *known, learner.columns)
+            known = (learner.n_features, learner._most_features, learner.columns, learner.offset)
+            learner.race = Race.from_state(own, learner.recipe_found, *known)
             learner._check_race(own)
         learner.classes_may_join = stored.flag("classes_may_join")
         learner._first = FirstRows.from_state(stored, learner.outputs)
@@ -351,9 +358,13 @@ class Learner:
 
     # -- inside --------------------------------------------------------------------------------
 
+    def _with_offsets(self, given: TrainingRows) -> TrainingRows:
+        """Return rows as lanes learn them: the offset, if it is a feature, is none of theirs."""
+        return given if self.offset is None else given.without(self.offset)
+
     def _keep_back(self, given: TrainingRows) -> None:
         """Keep rows until calibration has enough of them, then learn them all."""
-        rows, targets, weights, order, _ = given
+        rows, targets, weights, order, *_ = given
         if len(rows):
             check_weighted_rows(rows, weights, self.n_features)
             if not self.loss.classifies or self.classes is not None:
@@ -372,7 +383,8 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        sample, classes = given.first(self.recipe.first_rows), self.classes
+        sample = self._with_offsets(given.first(self.recipe.first_rows))
+        classes = self.classes
         if classes is None and self.loss.classifies:
             advice = "shuffle the rows" if self.watch is None else self.watch.advice
             classes = classes_of(sample.targets, advice)
@@ -388,11 +400,13 @@ class Learner:
             may_drift=self.watch is not None,
             at_hand=self.at_hand,
             columns=self.columns,
+            offset=self.offset,
         )
         race.threads = self.threads
         unit, may_join = calibration.weight_unit, self.classes is None
         given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
-        self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
+        apart = self._with_offsets(given)
+        self.race, self.classes = learn_rows(race, classes, self.recipe, apart, may_join=may_join)
         self.classes_may_join, self.calibration = may_join, calibration
         self._first = FirstRows()
         if self.watch is not None:

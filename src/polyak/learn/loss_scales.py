@@ -52,12 +52,14 @@ def _with_scales(loss: Loss, rows: Rows, targets: Floats) -> Loss:
     return type(loss)(parameters, scales)
 
 
-def best_constants(loss: Loss, targets: Floats, weights: Floats | None) -> Floats:
+def best_constants(
+    loss: Loss, targets: Floats, weights: Floats | None, offsets: Floats | None
+) -> Floats:
     """Return the constant that each output begins with."""
     own = np.ones(len(targets)) if weights is None else weights
-    return np.array(
-        [loss.of_output(k).constant_of(column, own) for k, column in enumerate(targets.T)]
-    )
+    shift = np.zeros(len(targets)) if offsets is None else offsets
+    each = enumerate(targets.T)
+    return np.array([loss.of_output(k).best_intercept(column, own, shift) for k, column in each])
 
 
 def residual_scale(rows: Rows, targets: Floats) -> float:

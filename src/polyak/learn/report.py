@@ -183,6 +183,10 @@ def model_of(
             doubt = doubt_of_replicas(race, recipe, leader, found.rows_needed)
             intervals = IntervalReport("replicas", doubt)
         found = replace(found, spreads=spreads, intervals=intervals)
+    if leader.offset is not None:
+        sandwich = None if sandwich is None else sandwich.with_weight_of_one(leader.offset)
+        if replicas is not None:
+            replicas[:, leader.offset] = 1.0
     return LinearModel(
         weights=np.ascontiguousarray(coef.T),
         intercept=intercept,

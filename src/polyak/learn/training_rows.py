@@ -1,4 +1,4 @@
-"""Rows to learn, with targets and weights, and the forms in which lanes share them."""
+"""Rows to learn, with targets, weights and offsets, and the forms in which lanes share them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.errors import RowError
 from polyak.free_memory import check_memory
 from polyak.learn.centring import Centre
 from polyak.learn.stored_state import FLOATS, INTEGERS, StoredState
@@ -21,8 +22,8 @@ Floats = NDArray[np.float64]
 class TrainingRows(NamedTuple):
     """Rows with targets and weights, and which of them to learn in which order.
 
-    ``limits`` are in the order of learning: how each row counts where candidates are compared, see
-    `polyak.learn.race.row_limits`.
+    ``offsets`` are added to the scores of the rows. ``limits`` are in the order of learning: how
+    each row counts where candidates are compared, see `polyak.learn.race.row_limits`.
 
     Examples
     --------
@@ -36,6 +37,7 @@ class TrainingRows(NamedTuple):
     weights: Floats | None = None
     order: NDArray[np.int64] | None = None
     limits: Floats | None = None
+    offsets: Floats | None = None
 
     @property
     def total(self) -> int:
@@ -49,8 +51,24 @@ class TrainingRows(NamedTuple):
             return self._replace(order=self.order[begin:end], limits=limits)
         if end - begin == len(self.rows):
             return self
-        some = None if self.weights is None else self.weights[begin:end]
-        return TrainingRows(self.rows[begin:end], self.targets[begin:end], some, limits=limits)
+        return self._some(self.rows[begin:end], slice(begin, end), limits)
+
+    def without(self, feature: int) -> TrainingRows:
+        """Return the rows with the values of a feature as offsets, and zeros in their place."""
+        rows = self.rows
+        if isinstance(rows, SparseRows):
+            indices, values = rows.entries()
+            own = indices == feature
+            offsets = np.bincount(rows.entry_rows()[own], values[own], len(rows)).astype(np.float64)
+            values = np.where(own, values.dtype.type(0), values)
+            rows = SparseRows(rows.indptr - rows.indptr[0], indices, values, rows.n_features)
+        else:
+            offsets, rows = rows[:, feature].astype(np.float64), rows.copy()
+            rows[:, feature] = 0.0
+        if not np.isfinite(offsets).all():
+            row = int(np.argmin(np.isfinite(offsets)))
+            raise RowError(row, f" has the offset {offsets[row]:g}; offsets must be finite numbers")
+        return self._replace(rows=rows, offsets=offsets)
 
     def first(self, most: int) -> TrainingRows:
         """Return the first rows to learn, at most this many, in the order of learning."""
@@ -63,9 +81,14 @@ class TrainingRows(NamedTuple):
         """
         if self.order is None:
             return self if rows is None else self._replace(rows=rows)
-        own = None if self.weights is None else self.weights[self.order]
         rows = take_rows(self.rows, self.order) if rows is None else rows
-        return TrainingRows(rows, self.targets[self.order], own, limits=self.limits)
+        return self._some(rows, self.order, self.limits)
+
+    def _some(self, rows: Any, which: Any, limits: Floats | None) -> TrainingRows:
+        """Return ``rows``, which are some of these, with what else there is of them."""
+        weights = None if self.weights is None else self.weights[which]
+        offsets = None if self.offsets is None else self.offsets[which]
+        return TrainingRows(rows, self.targets[which], weights, None, limits, offsets)
 
 
 @dataclass
@@ -128,10 +151,12 @@ class FirstRows:
         """Return them all; where only some have weights, the others have weight one."""
         weighted = any(part.weights is not None for part in self.parts)
         weights = [np.ones(p.total) if p.weights is None else p.weights for p in self.parts]
+        offsets = [part.offsets for part in self.parts if part.offsets is not None]
         return TrainingRows(
             join_rows([part.rows for part in self.parts]),
             np.concatenate([part.targets for part in self.parts]),
             np.concatenate(weights) if weighted else None,
+            offsets=np.concatenate(offsets) if len(offsets) == len(self.parts) else None,
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -140,7 +165,7 @@ class FirstRows:
         arrays: dict[str, NDArray[Any]] = {}
         if not self.parts:
             return page, arrays
-        rows, targets, weights, *_ = self.joined()
+        rows, targets, weights, _, _, offsets = self.joined()
         if isinstance(rows, SparseRows):
             page[f"{self.name}_width"] = rows.n_features
             arrays[f"{self.name}.indptr"], arrays[f"{self.name}.indices"] = (
@@ -158,6 +183,8 @@ class FirstRows:
             page[f"{self.name}_targets"] = labels_to_json(targets)
         if weights is not None:
             arrays[f"{self.name}.weights"] = weights
+        if offsets is not None:
+            arrays[f"{self.name}.offsets"] = offsets
         return page, arrays
 
     @classmethod
@@ -175,10 +202,13 @@ class FirstRows:
             own.require(numbers, "targets", f"have the shape {targets.shape}")
         else:
             return first
-        weights = None
+        weights = offsets = None
         if "weights" in own.arrays:
             weights = own.array("weights", (len(targets),), least=0.0)
-        first.parts = [TrainingRows(_stored_rows(own, name, len(targets)), targets, weights)]
+        if "offsets" in own.arrays:
+            offsets = own.array("offsets", (len(targets),), least=-np.inf)
+        rows = _stored_rows(own, name, len(targets))
+        first.parts = [TrainingRows(rows, targets, weights, offsets=offsets)]
         return first
 
 

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+MOST_STEPS, WITHIN = 60, 1e-9
+"""The most steps to a constant beside offsets, and its error."""
+
 
 class Loss:
     """A loss ``L(score, target)``: its value, its slope in the score, and a curvature bound.
@@ -152,6 +155,34 @@ class Loss:
     def constant_of(self, targets: Floats, weights: Floats) -> float:
         """Return the score with the lowest loss on the targets of one regression output."""
         return float(weights @ targets / weights.sum())
+
+    def best_intercept(self, targets: Floats, weights: Floats, offsets: Floats) -> float:
+        """Return the constant that has the lowest loss for one output when added to offsets.
+
+        The slope of a convex loss grows with the score. So the constant is between those that would
+        be best if all rows had the largest offset, or the smallest: regula falsi finds it.
+        """
+        if not (self.classifies or self.log_link):  # a function of the residual
+            return self.constant_of(targets - offsets, weights)
+        if self.classifies:
+            positive = weights[targets > 0].sum()
+            sides = np.array([positive]), np.array([weights.sum() - positive])
+            alone = float(self.best_constant(*sides)[0])
+        else:
+            alone = self.constant_of(targets, weights)
+        low, high = alone - float(offsets.max()), alone - float(offsets.min())
+        below, above = (float(weights @ self.slope(at + offsets, targets)) for at in (low, high))
+        for _ in range(MOST_STEPS):
+            if high - low <= WITHIN or not below < 0 < above:
+                break
+            at = (low * above - high * below) / (above - below)
+            slope = float(weights @ self.slope(at + offsets, targets))
+            # The end that stays counts half, so that it does not stay for ever.
+            if slope < 0:
+                low, below, above = at, slope, 0.5 * above
+            else:
+                high, above, below = at, slope, 0.5 * below
+        return low if abs(below) < abs(above) else high
 
     def predictions(self, scores: Floats) -> Floats:
         """Return predictions: the scores through the inverse link."""

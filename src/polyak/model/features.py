@@ -19,11 +19,20 @@ if TYPE_CHECKING:
 
 
 class Hashing(NamedTuple):
-    """How names are hashed: into 2^bits buckets, with some namespaces crossed or dropped."""
+    """How names are hashed: into 2^bits buckets, with some namespaces crossed or dropped.
+
+    With ``base``, the base of VW text is a feature after the buckets: the offset.
+    """
 
     bits: int
     interactions: tuple[tuple[str, ...], ...] = ()
     drop: tuple[str, ...] = ()
+    base: bool = False
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return (1 << self.bits) + self.base
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,8 @@ class FeatureMap:
         The names of features are hashed into 2^bits buckets.
     interactions, drop : tuples
         Namespaces whose hashed features are crossed, and those dropped.
+    base : bool
+        Whether the base of VW text is a feature after the buckets: the offset.
     kept_only : bool or None
         True if only features with a nonzero weight are exported.
     schema : Schema or None
@@ -63,6 +74,7 @@ class FeatureMap:
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
     drop: tuple[str, ...] = ()
     kept_only: bool | None = None
+    base: bool = False
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.first_id, self.bits, self.schema)) > 1:
@@ -87,9 +99,10 @@ class FeatureMap:
         names: Mapping[int, str] | None = None,
         interactions: tuple[tuple[str, ...], ...] = (),
         drop: tuple[str, ...] = (),
+        base: bool = False,
     ) -> FeatureMap:
         """Return the map of features whose names are hashed into 2^bits buckets."""
-        return cls(bits=bits, names=names or {}, interactions=interactions, drop=drop)
+        return cls(bits=bits, names=names or {}, interactions=interactions, drop=drop, base=base)
 
     @classmethod
     def table(cls, schema: Schema, names: Mapping[int, str] | None = None) -> FeatureMap:
@@ -108,20 +121,29 @@ class FeatureMap:
         if schema is not None:
             return cls.table(schema, names)
         if hashing is not None:
-            return cls.hashed(hashing.bits, names, hashing.interactions, hashing.drop)
+            return cls.hashed(hashing.bits, names, *hashing[1:])
         return cls.numbered(first_id if first_id in (0, 1) else None, names)
 
     @property
     def hashing(self) -> Hashing | None:
         """How names are hashed; None if features are not hashed names."""
-        return None if self.bits is None else Hashing(self.bits, self.interactions, self.drop)
+        if self.bits is None:
+            return None
+        return Hashing(self.bits, self.interactions, self.drop, self.base)
+
+    @property
+    def offset_feature(self) -> int | None:
+        """The feature that is added to the score, if the schema or the hashing has one."""
+        if self.schema is not None:
+            return self.schema.offset_feature
+        return 1 << self.bits if self.bits is not None and self.base else None
 
     @property
     def width(self) -> int | None:
         """The number of features, if it is fixed by hashing or a schema."""
         if self.schema is not None:
             return self.schema.n_features
-        return None if self.bits is None else 1 << self.bits
+        return None if self.hashing is None else self.hashing.width
 
     def rows(self, X: Any) -> Any:
         """Return ``X`` as rows of these features; tables are encoded by the schema.
@@ -169,7 +191,8 @@ class FeatureMap:
         """Return the name of a feature; None if it has none."""
         if self.schema is not None and index < self.schema.hashed_begin:
             return self.schema.feature_names[index]
-        return self.names.get(index)
+        is_base = self.base and index == self.offset_feature
+        return "base" if is_base else self.names.get(index)
 
     def number(self, index: int) -> int:
         """Return the id of a feature in the source."""

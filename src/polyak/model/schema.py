@@ -130,6 +130,8 @@ class Schema:
         The column of the rows' weights.
     exposure : str, optional
         The column that the target is divided by, and the weight multiplied.
+    offset : str, optional
+        The column that is added to the score: a feature whose weight is one.
     bits : int
         Hashed features share 2^bits buckets.
     ngrams : int
@@ -157,6 +159,7 @@ class Schema:
     target: Target | None = None
     weight: str | None = None
     exposure: str | None = None
+    offset: str | None = None
     bits: Annotated[int, whole(1, 30)] = 18
     ngrams: Annotated[int, whole(1, 8)] = 1
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
@@ -170,6 +173,8 @@ class Schema:
             raise ValueError("its schema has two columns of the same name")
         if any(column.scale == 0 for column in self.columns):
             raise ValueError("its schema has a column of scale zero")
+        if self.offset is not None and kinds.get(self.offset) != "number":
+            raise ValueError(f"its schema has no column of numbers {self.offset}, its offset")
         for crossed in self.interactions:
             if any(kinds.get(name, "text") in ("text", "bag") for name in crossed):
                 raise ValueError(f"its schema crosses {':'.join(crossed)}, which cannot be crossed")
@@ -231,6 +236,14 @@ class Schema:
         """Return the index of each column's first plain feature."""
         sizes = (len(PLAIN[column.kind]) for column in self.columns)
         return list(accumulate(sizes, initial=0))[:-1]
+
+    @property
+    def offset_feature(self) -> int | None:
+        """The index of the feature that is added to the score, if there is one."""
+        if self.offset is None:
+            return None
+        names = [column.name for column in self.columns]
+        return self.first_features()[names.index(self.offset)]
 
     def units(self) -> NDArray[np.float64]:
         """Return the divisors that convert plain features' weights to units of their columns."""

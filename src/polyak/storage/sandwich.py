@@ -41,6 +41,16 @@ class Sandwich(NamedTuple):
     covariance: Floats
     degrees: Floats
 
+    def with_weight_of_one(self, feature: int) -> Sandwich:
+        """Return the same with another feature, whose weight is one and certain."""
+        return Sandwich(
+            np.append(self.features, feature),
+            np.append(self.origin, 0.0),
+            np.pad(self.weights, ((0, 1), (0, 0)), constant_values=1.0),
+            np.pad(self.covariance, ((0, 0), (0, 1), (0, 1))),
+            self.degrees,
+        )
+
 
 def sandwich_arrays(sandwich: Sandwich) -> Arrays:
     """Name its arrays for a file."""

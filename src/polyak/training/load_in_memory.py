@@ -157,6 +157,8 @@ def learn_loaded(
         features=features_of(as_rows(data.rows)),
     )
     learner.classes = _classes(job, loaded, learner)
+    if (offset := loaded.known.features.offset_feature) is not None:
+        learner.offset = offset if loaded.plain is None else offset // 2
     if stream.schema is not None and recipe.needs_columns:
         names = loaded.known.features.names
         learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)

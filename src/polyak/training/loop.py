@@ -127,6 +127,7 @@ class TrainingLoop:
         stream = self._open()
         self._hashing = stream.hashing
         self._take_schema(stream)
+        self._learner.offset = FeatureMap.of(stream.schema, stream.hashing).offset_feature
         if stream.keeps_order:
             self._learner.watch = OrderWatch(_advice(self._job, stream))
             self._learner.watch.told = not self._job.reading.warn_if_sorted

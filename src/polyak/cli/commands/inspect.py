@@ -241,10 +241,11 @@ def _print_schema(schema: Schema) -> None:
     lines = []
     for column in schema.columns:
         plain = column.kind not in HASHED and column.kind != "boolean"
+        kind = "offset" if column.name == schema.offset else column.kind
         lines.append(
             [
                 column.name,
-                f"{column.kind} {schema.written.get(column.name, '')}".strip(),
+                f"{kind} {schema.written.get(column.name, '')}".strip(),
                 f"{column.offset:g}" if plain else "",
                 f"{column.scale:g}" if plain else "",
             ]

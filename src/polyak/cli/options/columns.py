@@ -38,6 +38,11 @@ def add_columns(parser: Parser) -> None:
         help="learn the target per unit of this column, with --loss poisson or gamma",
     )
     hashing.add_argument(
+        "--offset",
+        metavar="COLUMN",
+        help="add this column to the score, as a feature whose weight is one",
+    )
+    hashing.add_argument(
         "--ngrams",
         type=positive,
         default=1,
@@ -89,6 +94,7 @@ def columns_of(options: Namespace) -> Columns:
         positive=options.positive,
         weight=options.weight,
         exposure=options.exposure,
+        offset=options.offset,
         drop=split(options.drop),
         only=split(options.only),
         categorical=split(options.categorical),

@@ -155,7 +155,9 @@ def _refuse_options(format: str, options: ReadOptions) -> None:
         why, where = "has nothing written like that", "CSV"
     else:
         columns, default = options.columns, type(options.columns)()
-        used_columns = {"bits", "names"} | ({"drop", "interact"} if format == "vw" else set())
+        used_columns = {"bits", "names"} | (
+            {"drop", "interact", "offset"} if format == "vw" else set()
+        )
         given = [n for n in columns.__slots__ if getattr(columns, n) != getattr(default, n)]
         unused = [name for name in given if name not in used_columns] + said
         why, where = "rows have no columns with names", "tables"

@@ -11,7 +11,8 @@ its namespace: 0, 1, 2, ... The values of features that share a slot are added u
 the product of every feature of ``|user`` with every feature of ``|ad``. Its slot is made of theirs
 as by Vowpal Wabbit's ``-q``: the low bits of (first · 16777619) XOR second.
 
-The importance is the row's weight. The base, an initial prediction, must be 0 if it is there.
+The importance is the row's weight. The base, an initial prediction, must be 0 if it is there;
+``Columns.offset`` is "base" to make it the offset of the row, as the feature 2^bits.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def slot_of(feature: str, namespace: str = "", bits: int = 18) -> int:
 
 def _hashing(columns: Columns) -> Hashing:
     crossed = tuple(tuple(names.split(":")) for names in columns.interact)
-    return Hashing(columns.bits, crossed, columns.drop)
+    if columns.offset not in (None, "base"):
+        raise DataError(f"the offset of VW text is called base, not {columns.offset}")
+    return Hashing(columns.bits, crossed, columns.drop, columns.offset is not None)
 
 
 class VwReader(LineReader):
@@ -60,19 +63,20 @@ class VwReader(LineReader):
 
     def __init__(self, files: Sequence[File | Pipe], options: ReadOptions) -> None:
         super().__init__(files, options)
-        bits, crossed, dropped = self.hashing = options.hashing or _hashing(options.columns)
+        self.hashing = options.hashing or _hashing(options.columns)
+        bits, crossed, dropped, _ = self.hashing
         named = [name for names in crossed for name in names]
         for name in set(named).intersection(dropped):
             raise DataError(
                 f"the namespace {name} of {self.name} is left out; it cannot be crossed"
             )
         self._named = list(dict.fromkeys([*named, *dropped]))  # in the order of the core's numbers
-        if self.n_features is not None and self.n_features != 1 << bits:
+        if self.n_features is not None and self.n_features != self.hashing.width:
             raise DataError(
                 f"{self.name} is VW text, whose features are hashed into 2^{bits} "
                 f"slots: the number of bits sets that, not a number of features"
             )
-        self.n_features = 1 << bits
+        self.n_features = self.hashing.width
         self.first = {"bits": bits, "without_target": 0}
         if self._named:
             self.first["unseen"] = self._named
@@ -107,12 +111,13 @@ class VwReader(LineReader):
             "names": names_to_see(self._options.columns.names or 0),
             "crossed": self.hashing.interactions,
             "dropped": self.hashing.drop,
+            "with_base": self.hashing.base,
             "with_tags": list(self._options.keep) in KEPT_OF_VW,
         }
 
     def _batch(self, block: TextBlock, last: Position) -> tuple[Batch, dict[str, Any]]:
-        slots = 1 << self.hashing.bits
-        rows = SparseRows(block.indptr, block.indices, block.values, slots, block.checked)
+        width = self.hashing.width
+        rows = SparseRows(block.indptr, block.indices, block.values, width, block.checked)
         labels = self._targets(block) if self._options.targets else None
         without_target = last["without_target"] + block.unlabelled
         more = {"bits": self.hashing.bits, "without_target": without_target}

@@ -190,6 +190,8 @@ class PieceEncoder:
             exposures = _amounts("exposure", table.column(self._roles.exposure), where, chosen)
             targets = targets / exposures
             weights = exposures if weights is None else weights * exposures
+        if self._schema.offset is not None:  # read as a feature, but none may be missing
+            _amounts("offset", table.column(self._schema.offset), where, chosen)
         if self._roles.keep:
             kept = parsed.kept or as_read.select(self._roles.keep)
         if not everything:
@@ -202,10 +204,12 @@ class PieceEncoder:
 def _amounts(
     role: str, array: Any, where: RowNumbers, chosen: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the weights or exposures; raise `DataError` if one of the ``chosen`` rows has none."""
+    """Return weights, exposures or offsets; raise `DataError` if a ``chosen`` row has none."""
     is_text = stored_as(array.type) == "string"
     amounts = np.full(len(array), np.nan) if is_text else numbers_of(array)
-    right = np.isfinite(amounts) & (amounts > 0 if role == "exposure" else amounts >= 0)
+    right = np.isfinite(amounts)
+    if role != "offset":
+        right &= amounts > 0 if role == "exposure" else amounts >= 0
     if right[chosen].all():
         return np.where(right, amounts, 1.0)
     row = int(chosen[np.argmin(right[chosen])])

@@ -75,7 +75,7 @@ def choose_schema(
         target = _target(sample.column(wanted.target), wanted, source)
     if wanted.exposure is not None and (target is None or target.kind == "class"):
         raise DataError("an exposure needs a target that is a number")
-    taken = {wanted.target, wanted.weight, wanted.exposure, *wanted.drop}
+    taken = {wanted.target, wanted.weight, wanted.exposure, wanted.offset, *wanted.drop}
     only = set(wanted.only)
     chosen = [name for name in names if name not in taken and (not only or name in only)]
     chosen = _without_index(sample, chosen, {*only, *wanted.categorical}, source)
@@ -88,10 +88,11 @@ def choose_schema(
     if not columns:
         raise DataError(f"{source} has no column left to learn from")
     return Schema(
-        columns=tuple(columns),
+        columns=(*columns, *_offset(sample, wanted.offset, source)),
         target=target,
         weight=wanted.weight,
         exposure=wanted.exposure,
+        offset=wanted.offset,
         bits=wanted.bits,
         ngrams=wanted.ngrams,
         interactions=_interactions(columns, wanted, source),
@@ -193,7 +194,7 @@ def formats_to_learn(
 ) -> dict[str, str]:
     """Return the formats of string columns to learn from that hold numbers, booleans or dates."""
     words = {*wanted.categorical, *wanted.text, *wanted.drop}
-    roles = {wanted.target, wanted.weight, wanted.exposure}
+    roles = {wanted.target, wanted.weight, wanted.exposure, wanted.offset}
     names = [name for name in sample.column_names if name not in words]
     names = [name for name in names if not wanted.only or name in (*wanted.only, *roles)]
     texts = string_columns(sample, names, wanted.numeric)
@@ -270,6 +271,7 @@ def _check_names(names: list[str], wanted: Columns, source: str) -> None:
         "target ": [wanted.target],
         "weight ": [wanted.weight],
         "exposure ": [wanted.exposure],
+        "offset ": [wanted.offset],
         "": [*wanted.drop, *wanted.only, *wanted.categorical, *wanted.numeric, *wanted.text],
         "crossed ": crossed,
     }
@@ -278,6 +280,15 @@ def _check_names(names: list[str], wanted: Columns, source: str) -> None:
         for name in asked:
             if name is not None and name not in there:
                 raise no_such_column(name, names, source, role)
+
+
+def _offset(sample: Any, name: str | None, source: str) -> list[Column]:
+    """Return the column of offsets, if there is one, neither shifted nor scaled."""
+    if name is None:
+        return []
+    if stored_as(kind := sample.column(name).type) != "number":
+        raise DataError(f"{source}: the offset column {name} holds {kind}, not numbers")
+    return [Column(name, "number", "number")]
 
 
 def _target(array: Any, wanted: Columns, source: str) -> Target:

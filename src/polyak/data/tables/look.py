@@ -89,6 +89,8 @@ def _looks(sample: Any, shown: dict[str, list[str]], schema: Schema) -> list[Col
             read_as = "weight"
         elif name == schema.exposure:
             read_as = "exposure"
+        elif name == schema.offset:
+            read_as = "offset"
         written = schema.written.get(name)
         read_as = f"{read_as} {written}" if written else read_as
         values, missing = _values(array, kinds.get(name, ""))

@@ -68,6 +68,8 @@ class TableReader:
         )
         is_json = source.format == "jsonl"
         names = [column.name for column in schema.columns]
+        if schema.offset is not None and schema.offset not in sample.column_names:
+            raise no_such_column(schema.offset, sample.column_names, source.name, "offset ")
         absent = [] if self._learning else absent_columns(names, sample, source.name, is_json)
         # A JSON field may still occur after the first rows, so it is not declared absent.
         self._absent = [] if is_json else absent

@@ -227,21 +227,21 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         self.classes_ = labels
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, offset: Any = None) -> Any:
         """Return scores, lazily for a Dask collection; otherwise as `polyak.ASGDClassifier`."""
         if not is_dask(X):
-            return super().decision_function(X)
+            return super().decision_function(X, offset)
         several = len(self.classes_) if len(self.classes_) > 2 else None
         return self._lazily("decision_function", X, several)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, offset: Any = None) -> Any:
         """Predict classes, lazily for a Dask collection."""
-        return self._lazily("predict", X, None) if is_dask(X) else super().predict(X)
+        return self._lazily("predict", X, None) if is_dask(X) else super().predict(X, offset)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Return the probability of each class, lazily for a Dask collection."""
         if not is_dask(X):
-            return super().predict_proba(X)
+            return super().predict_proba(X, offset)
         return self._lazily("predict_proba", X, len(self.classes_))
 
 
@@ -347,10 +347,10 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self._run.spread = result.run_counts.spread
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, offset: Any = None) -> Any:
         """Predict values, lazily for a Dask collection."""
         if not is_dask(X):
-            return super().predict(X)
+            return super().predict(X, offset)
         outputs = None if self._one_output_is_flat else len(self.intercept_)
         return self._lazily("predict", X, outputs)
 

@@ -171,6 +171,7 @@ class Bank:
         limits: Floats | None = None,
         again: bool = False,
         stops: NDArray[np.int64] | None = None,
+        offsets: Floats | None = None,
     ) -> Floats | None:
         """Learn from rows, one after the other.
 
@@ -192,6 +193,8 @@ class Bank:
         stops : array of int, optional
             After how many of the rows to note the numbers that each model keeps, and to set its
             progressive sums to zero.
+        offsets : float64 array of shape (rows,), optional
+            What is added to all scores of each row.
 
         Returns
         -------
@@ -209,7 +212,7 @@ class Bank:
         given = (core_rows(X), *core_targets(y, classes=self.one_vs_rest))
         weights, which = as_array(sample_weight, np.float64), as_array(order, np.int64)
         try:
-            notes = self._core.learn(*given, weights, which, scores, limits, noted)
+            notes = self._core.learn(*given, weights, which, scores, limits, noted, offsets)
         except ArithmeticError as error:
             raise DivergenceError(str(error)) from error
         if again:

@@ -55,6 +55,8 @@ class AllRows:
         The columns with their units.
     targets : array of shape (rows, outputs)
     weights : array of shape (rows,), optional
+    offsets : array of shape (rows,), optional
+        What is added to scores.
     threads : int
         Both halves of the rows are summed separately, whether by one thread or by two.
     output : int
@@ -65,6 +67,7 @@ class AllRows:
     learned: Learned
     targets: Floats
     weights: Floats | None
+    offsets: Floats | None
     threads: int
     output: int = 0
 
@@ -83,7 +86,9 @@ class AllRows:
                     some = slice(begin, min(begin + step, ends[1]))
                     Z = self.learned.standard_rows(self.X[some])
                     weights = None if self.weights is None else self.weights[some]
-                    parts = blocks_of(Z, self.targets[some], weights, 1, together=together)
+                    offsets = None if self.offsets is None else self.offsets[some]
+                    own = (self.targets[some], weights, offsets, 1)
+                    parts = blocks_of(Z, *own, together=together)
                     found = function(parts[self.output], some)
                     total = _added(total, found) if total else list(found)
             return total

@@ -109,7 +109,8 @@ class Fit:
         the last digit.
         """
         held, before = self.held, self.before
-        Z, weights, targets = held.rows(len(before)), held.weights(), held.targets()
+        Z, weights, offsets = held.rows(len(before)), held.weights(), held.offsets()
+        targets = held.targets() if offsets is None else held.targets() - offsets[:, None]
         weighted = targets if weights is None else targets * weights[:, None]
         G = before.G[0] + gram(Z, weights, self.threads)
         b, W = before.P[:, 0] + times_transposed(Z, weighted, self.threads), before.W
@@ -125,9 +126,8 @@ class Fit:
         """
         held, before = self.held, self.before
         Z, penalty, found = held.rows(len(before)), self.penalty.tiled(before.outputs_each), []
-        blocks = blocks_of(
-            Z, held.targets(), held.weights(), self.threads, together=self.objective.softmax
-        )
+        own = (held.targets(), held.weights(), held.offsets(), self.threads)
+        blocks = blocks_of(Z, *own, together=self.objective.softmax)
         summaries = before.summaries(with_rows=len(Z) < self.rows)
         keep = not (self.provisional or before.M)
         for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
@@ -143,7 +143,8 @@ class Fit:
         held, W = self.held, self.before.W
         few = FewerRows(held.rows(len(W)), self.penalty.shrink[:, 0] / self.objective.penalties[0])
         penalty = Ridge(np.repeat(self.objective.penalties[None], len(few.rows), axis=0))
-        blocks = blocks_of(few.rows, held.targets(), held.weights(), 1, together=False)
+        own = (held.targets(), held.weights(), held.offsets(), 1)
+        blocks = blocks_of(few.rows, *own, together=False)
         found = np.empty_like(W)
         for k, block in enumerate(blocks):
             start = few.inward(W[:, :, k])
@@ -155,8 +156,8 @@ class Fit:
     def _spreads(self, W: Floats, G: list[Floats]) -> list[Floats]:
         """Return the sums of squared slopes that intervals need, the held rows' added."""
         held, place, found = self.held, self.objective.smallest, []
-        rows = (held.rows(len(W)), held.targets(), held.weights(), self.threads)
-        blocks = blocks_of(*rows, together=False)
+        own = (held.targets(), held.weights(), held.offsets(), self.threads)
+        blocks = blocks_of(held.rows(len(W)), *own, together=False)
         for k, so_far in enumerate(self.before.M):
             whole = definite(G[k % len(G)], self.penalty.shrink[:, place])
             inverse = inverse_of(whole, len(W))

@@ -37,7 +37,7 @@ def usual_weights(norms: Floats, weights: Floats) -> Floats | None:
 
 
 class HeldRows:
-    """The rows of a block, with targets, weights and limits.
+    """The rows of a block, with targets, weights, limits and offsets.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class HeldRows:
         self._targets: Floats = np.zeros((0, objective.outputs))
         self._weights: Floats = np.ones(0)
         self._limits: Floats = np.ones((0, 2))  # each row's cap and share in comparisons
+        self._offsets: Floats = np.zeros(0)  # what is added to each row's scores
         self._bits, self._threads = 64, 1  # of the last rows
         self._usual: tuple[Floats | None] | None = None  # what `weights` returns, once computed
 
@@ -112,6 +113,7 @@ class HeldRows:
         self._targets = np.zeros((self.block, self._targets.shape[1]))
         self._weights = np.ones(self.block)
         self._limits = np.ones((self.block, 2))
+        self._offsets = np.zeros(self.block)
 
     def add(
         self,
@@ -119,6 +121,7 @@ class HeldRows:
         targets: Floats,
         weights: Floats | None,
         limits: Floats | None,
+        offsets: Floats | None,
         standard: Standard,
         threads: int = 1,
     ) -> int:
@@ -131,6 +134,7 @@ class HeldRows:
         self._targets[place] = targets
         self._weights[place] = 1.0 if weights is None else weights
         self._limits[place] = NO_LIMITS if limits is None else limits
+        self._offsets[place] = 0.0 if offsets is None else offsets
         self.count += len(rows)
         return left_out
 
@@ -147,7 +151,7 @@ class HeldRows:
         other = copy.copy(self)
         if to_change:
             other._Z = self._Z[: self.count].copy()
-            for name in ("_targets", "_weights", "_limits"):
+            for name in ("_targets", "_weights", "_limits", "_offsets"):
                 setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -185,6 +189,10 @@ class HeldRows:
         """Return the cap and share in comparisons of each row from ``begin`` on."""
         return self._limits[begin : self.count]
 
+    def offsets(self, begin: int = 0) -> Floats | None:
+        """Return what is added to the scores of rows from ``begin`` on; None if nothing is."""
+        return self._offsets[begin : self.count] if self.objective.has_offsets else None
+
     def state(self, columns: int) -> dict[str, NDArray[Any]]:
         """Return the held rows as arrays."""
         held = slice(self.count)
@@ -193,6 +201,7 @@ class HeldRows:
             "held.targets": self._targets[held].copy(),
             "held.weights": self._weights[held].copy(),
             "held.limits": self._limits[held].copy(),
+            "held.offsets": self._offsets[held].copy(),
         }
 
     def set_state(self, stored: StoredState, columns: int, block: int) -> None:
@@ -209,3 +218,4 @@ class HeldRows:
         self._targets[held] = stored.array("targets", shape, least=-np.inf)
         self._weights[held] = stored.array("weights", (self.count,), least=0.0)
         self._limits[held] = stored.array("limits", (self.count, 2))
+        self._offsets[held] = stored.array("offsets", (self.count,), least=-np.inf)

@@ -151,7 +151,7 @@ class Learned:
         return Z
 
     def leaving_out(
-        self, X: Rows, targets: Floats, weights: Floats | None
+        self, X: Rows, targets: Floats, weights: Floats | None, offsets: Floats | None
     ) -> Callable[[int], Floats]:
         """Return a function of a penalty's place: the scores of rows by weights found without them.
 
@@ -181,7 +181,7 @@ class Learned:
                 some = slice(None) if there is None else there
                 own = (w[some][:, [place]], shrink[some][:, [place]], matrix)
                 given = (loss.of_output(k), rows, targets[:, k], weights)
-                found[:, k] = scores_left_out(*given, *own)[:, 0]
+                found[:, k] = scores_left_out(*given, *own, offsets)[:, 0]
             return found
 
         return scores

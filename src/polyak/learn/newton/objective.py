@@ -54,6 +54,8 @@ class Objective:
         `polyak.learn.newton.smoothing`.
     sign_of : function, optional
         From features to the signs of their weights: 1, -1, or 0 where any will do.
+    has_offsets : bool
+        Whether rows have offsets, which are added to their scores.
     """
 
     loss: str
@@ -68,6 +70,7 @@ class Objective:
     sparsity: Sparsity | None = None
     term_of: TermOf | None = None
     sign_of: SignOf | None = None
+    has_offsets: bool = False
 
     def __post_init__(self) -> None:
         if not get_loss(self.loss).has_curvature:

@@ -23,6 +23,7 @@ def penalties_to_try(
     rows: Rows,
     targets: NDArray[Any],
     weights: Floats | None,
+    offsets: Floats | None = None,
     *,
     classes: int | None,
     l1_ratio: float,
@@ -45,11 +46,11 @@ def penalties_to_try(
     if classes is not None and classes > 2:
         goals = np.where(goals == np.arange(classes), 1.0, -1.0)
     own = np.ones(len(goals)) if weights is None else weights / weights.mean()
-    slopes = np.empty_like(goals)
+    shift, slopes = np.zeros(len(goals)) if offsets is None else offsets, np.empty_like(goals)
     for k, goal in enumerate(goals.T):
         one = loss.of_output(k)
-        constant = _best_constant(one, goal, own) if fit_intercept else 0.0
-        slopes[:, k] = own * one.value_and_slope(np.full(len(goal), constant), goal)[1]
+        constant = one.best_intercept(goal, own, shift) if fit_intercept else 0.0
+        slopes[:, k] = own * one.value_and_slope(constant + shift, goal)[1]
     steep = np.abs(_transposed_product(rows, slopes)).max(axis=1) / len(goals)
     steep = steep[steep > 0] / max(l1_ratio, 0.01)
     if not len(steep):
@@ -57,14 +58,6 @@ def penalties_to_try(
     low = LEAST * float(np.sort(steep)[len(steep) // 2])
     found = np.geomspace(float(steep.max()), low, STEPS + 1)[1:]
     return [float(f"{alpha:.3g}") for alpha in found]
-
-
-def _best_constant(loss: Loss, goal: Floats, weights: Floats) -> float:
-    if loss.classifies:
-        positive = weights[goal > 0].sum()
-        sides = np.array([positive]), np.array([weights.sum() - positive])
-        return float(loss.best_constant(*sides)[0])
-    return float(loss.constant_of(goal, weights))
 
 
 def _transposed_product(rows: Rows, slopes: Floats) -> Floats:

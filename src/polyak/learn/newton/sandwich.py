@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import gram, quadratic_form
-from polyak.learn.newton.block.curvature import Block, curvature
+from polyak.learn.newton.block.curvature import Block, curvature, with_offsets
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
 from polyak.learn.newton.standardize import Standard
 from polyak.losses import Loss
@@ -38,7 +38,7 @@ def slope_spread(block: Block, loss: Loss, w: Floats, inverse: Floats) -> Floats
 
     ``inverse`` is that of the sum of the Hessians with the rows' own and the penalty, at w.
     """
-    scores = block.Z @ w
+    scores = with_offsets(block.Z @ w, block.offsets)
     slopes = block.weighted(loss.value_and_slope(scores, block.targets)[1])
     h = block.weighted(curvature(loss, scores, block.targets))
     leverage = np.minimum(h * quadratic_form(block.Z, inverse), MOST_LEVERAGE)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.learn.bank.settings import SUMS
 from polyak.learn.newton.block.algebra import times
+from polyak.learn.newton.block.curvature import with_offsets
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.objective import Objective
@@ -104,7 +105,8 @@ class Scorer:
         softmax = self.objective.softmax
         W = of_classes(known.W) if softmax else known.W
         W = W.reshape(len(known), self.totals.shape[1])
-        scores = times(held.rows(len(known), begin), W, threads)
+        products = times(held.rows(len(known), begin), W, threads)
+        scores = with_offsets(products, held.offsets(begin))
         return odds_of_classes(scores, self.objective.outputs) if softmax else scores
 
     def count(

@@ -136,12 +136,22 @@ class ClassesBlock(Block):
 
 
 def blocks_of(
-    Z: NDArray[Any], targets: Floats, weights: Floats | None, threads: int, *, together: bool
+    Z: NDArray[Any],
+    targets: Floats,
+    weights: Floats | None,
+    offsets: Floats | None,
+    threads: int,
+    *,
+    together: bool,
 ) -> list[Block]:
-    """Return a block for each output, or one of all classes that are learned together."""
+    """Return a block for each output, or one of all classes that are learned together.
+
+    Offsets do not change the probabilities of such classes.
+    """
     if together:
         return [ClassesBlock(Z, targets, weights, threads)]
-    return [Block(Z, np.ascontiguousarray(own), weights, threads) for own in targets.T]
+    own = [np.ascontiguousarray(column) for column in targets.T]
+    return [Block(Z, column, weights, threads, offsets=offsets) for column in own]
 
 
 def fit_first_classes(

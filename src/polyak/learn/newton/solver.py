@@ -58,6 +58,7 @@ class _Part(NamedTuple):
     targets: NDArray[Any]
     weights: Floats | None
     limits: Floats | None
+    offsets: Floats | None
     scores: Floats | None
 
     def cut(self, some: slice) -> _Part:
@@ -140,10 +141,16 @@ class NewtonSolver:
         if self.objective.fit_intercept and self.left is None:
             self._learned.known.W[0] = constants
 
-    def fit_once(self, X: Rows, y: ArrayLike, sample_weight: Floats | None = None) -> None:
+    def fit_once(
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: Floats | None = None,
+        offsets: Floats | None = None,
+    ) -> None:
         """Learn rows, fitting weights to full blocks only: none is to be scored meanwhile."""
         before, self._cadence = self._cadence, Cadence(math.inf, self._cadence.first_block)
-        self.learn(X, y, sample_weight)
+        self.learn(X, y, sample_weight, offsets=offsets)
         before.fitted, self._cadence = self._cadence.fitted, before
 
     def __len__(self) -> int:
@@ -199,6 +206,7 @@ class NewtonSolver:
         scores: Floats | None = None,
         limits: Floats | None = None,
         stops: Sequence[int] | NDArray[np.int64] | None = None,
+        offsets: Floats | None = None,
     ) -> Floats | None:
         """Learn from rows, as `polyak.learn.bank.Bank.learn` does, with models in the same order.
 
@@ -217,6 +225,8 @@ class NewtonSolver:
         stops : array of int, optional
             After how many of the rows an interval of the race ends. The sums of each interval are
             returned, of shape (stops, sums, models).
+        offsets : float64 array of shape (rows,), optional
+            What is added to all scores of each row, if the objective has offsets.
         """
         rows, targets = in_core_types(as_rows(X)), np.asarray(y)
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -237,6 +247,7 @@ class NewtonSolver:
                         targets[some],
                         None if weights is None else weights[some],
                         None if limits is None else limits[here],
+                        None if offsets is None else offsets[some],
                         None if scores is None else scores[here],
                     )
                     self._learn_part(part)
@@ -287,8 +298,8 @@ class NewtonSolver:
         """Hold rows; return the number of values that have no column."""
         self._allocate(bits_of(part.rows))
         targets = self.objective.signs(part.targets)
-        own = (part.rows, targets, part.weights, part.limits, self._learned.standard)
-        return self._held.add(*own, threads=self.threads)
+        own = (targets, part.weights, part.limits, part.offsets, self._learned.standard)
+        return self._held.add(part.rows, *own, threads=self.threads)
 
     def _allocate(self, bits: int | None = None) -> None:
         """Allocate space for another row, and if none is held, for a block."""
@@ -448,14 +459,18 @@ class NewtonSolver:
         return is_cheap(rows, min(rows, columns), len(self), most)
 
     def leaving_out(
-        self, X: Rows, y: ArrayLike, sample_weight: Floats | None
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: Floats | None,
+        offsets: Floats | None = None,
     ) -> Callable[[int], Floats]:
         """Return a function of a penalty's place: the scores of rows by weights found without them.
 
         The rows are all that were learned; the scores have a column per output.
         """
         learned, targets = self._finished()._learned, self.objective.signs(np.asarray(y))
-        scores = learned.leaving_out(X, targets, sample_weight)
+        scores = learned.leaving_out(X, targets, sample_weight, offsets)
         if self.objective.counts_own_class and not self.objective.softmax:
             return lambda place: normalised_odds(scores(place))
         return scores
@@ -489,7 +504,11 @@ class NewtonSolver:
         return self._finished()._learned.weights(n_features, place, dtype)
 
     def converged(
-        self, X: Rows, y: ArrayLike, sample_weight: Floats | None
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: Floats | None,
+        offsets: Floats | None = None,
     ) -> tuple[NewtonSolver, bool]:
         """Return a solver at the optimum of the smallest penalty, and whether that is finite.
 
@@ -501,7 +520,7 @@ class NewtonSolver:
         learned, own = done._learned, self.objective
         shrink = learned.penalty().shrink[:, own.smallest]
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
-        rows = AllRows(X, learned, own.signs(np.asarray(y)), None, self.threads)
+        rows = AllRows(X, learned, own.signs(np.asarray(y)), None, offsets, self.threads)
         rows = replace(rows, weights=usual_weights(rows.norms(), weights))
         loss = own.smooth_loss(len(X), learned.columns)
         with one_blas_thread():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from polyak.learn.race.history import RATED
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.row_limits import limits_of_all
-from polyak.rows.sparse import Rows
+from polyak.learn.training_rows import TrainingRows
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -43,9 +43,7 @@ class LeftOut(NamedTuple):
 def sums_left_out(
     newton: NewtonRacer,
     constant: ConstantLane,
-    rows: Rows,
-    targets: NDArray[Any],
-    weights: Floats | None,
+    given: TrainingRows,
     threads: int,
 ) -> LeftOut:
     """Compare the constant and the penalties around the best one on rows left out in turn.
@@ -58,13 +56,14 @@ def sums_left_out(
     hardly penalised: if the constant seems better than all penalties, or the weights themselves are
     asked for, the best of them, or the one asked for, is refitted by folds.
     """
+    targets, weights = given.targets, given.weights
     lane, bounded = newton.newton, constant.problem.classifies
     penalties = lane.objective.penalties
-    of_constant = constant.scores_left_out(targets, weights)
+    of_constant = constant.scores_left_out(given)
     losses_alone = lane.losses_of(of_constant, targets)
     limits = limits_of_all(losses_alone, weights, bounded=bounded)
     with one_blas_thread():
-        scores_of = newton.leaving_out(rows, targets, weights)
+        scores_of = newton.leaving_out(given)
         path = [int(place) for place in np.argsort(penalties)]
 
         scores: dict[int, Floats] = {}
@@ -73,7 +72,7 @@ def sums_left_out(
             scores[place] = scores_of(place)
             return newton.sums_of(scores[place], targets, weights, limits)
 
-        if lane.can_leave_out(len(rows), LITTLE_WORK):
+        if lane.can_leave_out(given.total, LITTLE_WORK):
             known = {place: sums_of(place) for place in path}
         else:
             known = _around_the_best(sums_of, path, path.index(lane.lead), threads)
@@ -91,8 +90,8 @@ def sums_left_out(
     one_step_will_do = lane.objective.exact or (
         known[best][RATED] <= alone[RATED] and not newton.stays
     )
-    if len(rows) >= FOLDS and not one_step_will_do:
-        refitted = newton.fold_scores(rows, targets, weights, best, FOLDS)
+    if given.total >= FOLDS and not one_step_will_do:
+        refitted = newton.fold_scores(given, best, FOLDS)
         known[best] = newton.sums_of(refitted, targets, weights, limits)
     sums = {newton.numbers[place]: own for place, own in known.items()}
     absurd = bool((limits[:, 1] < 1.0).any())

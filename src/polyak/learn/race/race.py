@@ -69,6 +69,7 @@ class Leader(NamedTuple):
     lane: Lane
     place: int
     n_features: int
+    offset: int | None = None
 
     def scores(self, rows: Rows) -> Floats:
         """Return the scores of rows."""
@@ -81,7 +82,10 @@ class Leader(NamedTuple):
         """Return its weights, a row per output, and intercepts; or those of the last iterate."""
         coef, intercept = self.lane.weights(self.place, last=last)
         missing = max(self.n_features - coef.shape[1], 0)
-        return np.pad(coef, ((0, 0), (0, missing))) if missing else coef, intercept
+        coef = np.pad(coef, ((0, 0), (0, missing))) if missing else coef
+        if self.offset is not None:
+            coef[:, self.offset] = 1.0
+        return coef, intercept
 
 
 class Race:
@@ -220,7 +224,7 @@ class Race:
 
         Then some candidates are eliminated, at the first such row, not at the batch it came in.
         """
-        rows, targets, weights, order, _ = given
+        rows, targets, weights, order, *_ = given
         widths = np.array([rows.shape[1]])  # as declared; it may be that no row is so wide
         if widths[0] > self._widest():
             check_rows(rows, self.problem.n_features)
@@ -389,9 +393,12 @@ class Race:
     def add_output(self, place: int, recipe: Recipe) -> bool:
         """Add a class, not seen before, at this place among the classes: see `NewOutput`.
 
-        Returns whether any contender could go on with it. If not, the race is of no more use.
+        Returns whether any contender could go on with it. If not, the race is of no more use. With
+        offsets there are no more classes than at first.
         """
         before, rows = self.problem, float(self.clock)
+        if before.offset is not None:
+            return False
         mirrors = not (before.one_vs_rest or before.has_labels)
         if before.has_labels:
             recipe = replace(recipe, multi_class="ovr")
@@ -456,6 +463,7 @@ class Race:
         n_features: int | None,
         features: int | None,
         columns: SourceColumns | None = None,
+        offset: int | None = None,
     ) -> Race:
         """Return the race that `state` was of: it goes on as if it had never stopped."""
         dtype = stored.field("dtype")
@@ -470,6 +478,7 @@ class Race:
             dtype=np.dtype(dtype),
             centre=Centre.from_state(stored.part("centre"), n_features),
             columns=columns,
+            offset=offset,
         )
         candidates = []
         for fields in stored.field("candidates"):
@@ -564,7 +573,10 @@ class Race:
         width = lane.n_features
         if lane.is_baseline:  # which has no weights of its own
             width = max(self.lanes[0].n_features, self.problem.n_features or 0)
-        return Leader(best, self.candidates[best], lane, lane.numbers.index(best), width)
+        offset = self.problem.offset
+        width = width if offset is None else max(width, offset + 1)
+        place = lane.numbers.index(best)
+        return Leader(best, self.candidates[best], lane, place, width, offset)
 
     def _optimum_if_as_good(self, best: int) -> int:
         """Return the best batch optimum instead of averaged SGD that is not clearly better.
@@ -604,7 +616,7 @@ class Race:
         """Whether `compare` would tell anything, if these were all rows."""
         return self.clock <= self.scored and any(lane.can_leave_out(rows) for lane in self.lanes)
 
-    def compare(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+    def compare(self, given: TrainingRows) -> None:
         """Choose the leader by leaving each of the rows, all that were learned, out in turn.
 
         Where rows are few that tells far more than their progressive losses. It is for the lanes
@@ -612,16 +624,16 @@ class Race:
         leads only where rows are absurd and it is clearly better. Where the weights themselves are
         asked for there is no choice, and they are made exact first.
         """
-        has_optimum = self._converge(rows, targets, weights)
-        if not (has_optimum and self.can_compare(len(rows))):
+        has_optimum, rows = self._converge(given), given.total
+        if not (has_optimum and self.can_compare(rows)):
             return
-        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(len(rows))]
+        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(rows)]
         baseline: Any = self.baselines[0]
         threads, best = self.threads or processors(), []
         sums: dict[int, Floats] = {}
         with np.errstate(all="ignore"):
             for lane in able:
-                found = sums_left_out(lane, baseline, rows, targets, weights, threads)
+                found = sums_left_out(lane, baseline, given, threads)
                 sums |= found.sums
                 best.append(found.best)
             leader = min(best, key=lambda number: sums[number][RATED])
@@ -655,13 +667,13 @@ class Race:
         best_ratio = min(left_out[best][RATED], alone) / alone
         return bool(CLEARLY * averaged_ratio < best_ratio)  # false where a constant loses nothing
 
-    def _converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+    def _converge(self, given: TrainingRows) -> bool:
         """Make the weights that are asked for exact; return whether there is a finite optimum."""
         has_optimum = True
         for lane in self.lanes:
             if not lane.stays or self.clock > self.scored:
                 continue
-            if not lane.converge(rows, targets, weights):
+            if not lane.converge(given):
                 has_optimum = False
                 warnings.warn(NO_OPTIMUM, stacklevel=2)
         self.drop_lanes_that_left()

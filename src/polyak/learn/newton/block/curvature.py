@@ -23,6 +23,11 @@ def curvature(loss: Loss, scores: Floats, targets: Floats, *, safe: bool = False
     return loss.curvature_at(scores, targets, safe=safe)
 
 
+def with_offsets(scores: Floats, offsets: Floats | None) -> Floats:
+    """Return scores, whose first axis is rows, with the rows' offsets added, if there are any."""
+    return scores if offsets is None else scores + offsets.reshape(-1, *[1] * (scores.ndim - 1))
+
+
 class Look(NamedTuple):
     """The scores of rows by some weights, each penalty's loss of the block, and its gradient."""
 
@@ -33,7 +38,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Rows to learn, with their targets and weights.
+    """Rows to learn, with their targets and weights, and what is added to their scores.
 
     Its Hessian is that of all rows or, with a ``rarity``, of those that
     `polyak.learn.newton.block.thinning` samples.
@@ -44,6 +49,7 @@ class Block:
     weights: Floats | None
     threads: int = 1
     rarity: Floats | None = None
+    offsets: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.Z)
@@ -55,7 +61,7 @@ class Block:
         return numbers * self.weights.reshape(-1, *[1] * (numbers.ndim - 1))
 
     def scores(self, W: Floats) -> Floats:
-        """Return the rows' scores by each penalty's weights, the penalties last."""
+        """Return rows times each penalty's weights, the penalties last, without offsets."""
         return times(self.Z, W, self.threads)
 
     def gradient(self, slopes: Floats) -> Floats:
@@ -69,7 +75,7 @@ class Block:
 
     def look_at(self, loss: Loss, W: Floats) -> Look:
         """Return the loss and gradient at each penalty's weights."""
-        return self.look(loss, self.scores(W), None)
+        return self.look(loss, with_offsets(self.scores(W), self.offsets), None)
 
     def look(self, loss: Loss, scores: Floats, step: Floats | None) -> Look:
         """Return the loss and gradient at the weights of these scores, or a step below them.
@@ -94,7 +100,8 @@ class Block:
 
     def hessian_at(self, loss: Loss, w: Floats) -> Floats:
         """Return the Hessian of all rows at one penalty's weights."""
-        h = curvature(loss, self.Z @ w.astype(self.Z.dtype), self.targets)
+        scores = with_offsets(self.Z @ w.astype(self.Z.dtype), self.offsets)
+        h = curvature(loss, scores, self.targets)
         return gram(self.Z, self.weighted(h), self.threads)
 
     def sampled(self, curvatures: Floats) -> tuple[slice | NDArray[np.intp], Floats | float]:

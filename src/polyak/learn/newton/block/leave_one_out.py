@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite_inverse, gram
-from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.newton.block.curvature import curvature, with_offsets
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -46,6 +46,7 @@ def scores_left_out(
     W: Floats,
     shrink: Floats,
     matrix: Floats | None = None,
+    offsets: Floats | None = None,
 ) -> Floats:
     """Return the score of every row by weights found without it, a column per penalty.
 
@@ -63,6 +64,8 @@ def scores_left_out(
         The second derivatives of the penalties.
     matrix : array of shape (columns, columns), optional
         The sum of the rows' Hessians, where it is the same for all weights and known.
+    offsets : array of shape (rows,), optional
+        What is added to the scores.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def scores_left_out(
     """
     found = np.empty((len(Z), W.shape[1]))
     for place, own in enumerate(shrink.T):
-        scores = np.asarray(Z @ W[:, place], dtype=np.float64)
+        scores = with_offsets(np.asarray(Z @ W[:, place], dtype=np.float64), offsets)
         _, slope = loss.value_and_slope(scores, targets)
         h = curvature(loss, scores, targets)
         if weights is not None:

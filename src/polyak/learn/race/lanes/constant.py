@@ -1,9 +1,10 @@
 """The lane of the constant: what a model that knows no feature would have achieved.
 
 It is the best constant under the loss for all rows so far: their mean, or what the shares of the
-classes make it. It changes only at milestones, of which there are eight to every doubling, so that
-all rows between are scored by the same number. Then a count of each class gives the loss of all:
-it costs next to nothing, and is a progressive loss like any other.
+classes make it; where rows have offsets, the best constant to add to them. It changes only at
+milestones, of which there are eight to every doubling, so that all rows between are scored by the
+same number. Then a count of each class gives the loss of all: it costs next to nothing, and is a
+progressive loss like any other.
 
 Its losses also determine how rows count where candidates are compared: see
 `polyak.learn.race.row_limits`.
@@ -77,12 +78,13 @@ class ConstantLane(Lane):
         self.loss, self.fit_intercept = recipe.loss, recipe.fit_intercept
         self.together = problem.one_vs_rest and recipe.takes_softmax
         self.rows = 0  # scored; those learned again were not
+        counted = problem.classifies and problem.offset is None
+        self.sample = None if counted else TargetSample(problem.outputs)
         # Weights of the classes; of labels the negative rows of each, then the positive; or the sum
-        # of all weights, then of all targets.
+        # of all weights, then of all targets less offsets.
         self.seen: Floats = np.zeros(self._kinds)
         self.then: Floats = np.zeros(self._kinds)  # the same at the last milestone
-        self.since: Floats = np.zeros(SUMS)  # of targets that are numbers, since the milestone
-        self.sample = None if problem.classifies else TargetSample(problem.outputs)
+        self.since: Floats = np.zeros(SUMS)  # since the milestone, unless classes are counted
         self.constant: Floats = self._best()
         # The constant's mean loss, and the largest size of a row that counts in full.
         self.usual: Floats = np.array([np.inf, np.inf])
@@ -95,7 +97,7 @@ class ConstantLane(Lane):
 
     @property
     def _kinds(self) -> int:
-        if not self.problem.classifies:
+        if self.sample is not None:
             return 1 + self.problem.outputs
         return self.problem.outputs * (1 if self.problem.one_vs_rest else 2)
 
@@ -121,20 +123,16 @@ class ConstantLane(Lane):
         self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
     ) -> Floats:
         """Count rows and return the sums of each interval that ends at one of the stops."""
-        targets, weights, order = given.targets, given.weights, given.order
         n = given.total
         self.clock += n
         if again:
             return np.empty((0, 1, SUMS))
-        if order is not None:
-            targets, weights = targets[order], None if weights is None else weights[order]
+        given = given.taken(given.rows)
         notes: list[Floats] = []
         limits: list[Floats] = []
         done = 0
         for end in [*stops.tolist(), n]:
-            some = slice(done, end)
-            own = None if weights is None else weights[some]
-            limits.append(self._count(targets[some], own))
+            limits.append(self._count(given, done, end))
             self.rows, done = self.rows + end - done, end
             if len(notes) < len(stops):
                 notes.append(self.sums()[0])
@@ -198,7 +196,8 @@ class ConstantLane(Lane):
         for name in ARRAYS:
             setattr(self, name, stored.array(name, getattr(self, name).shape))
         if self.sample is not None:
-            self.sample.table = stored.array("sample", (None, 1 + self.problem.outputs))
+            shape = (None, 2 + self.problem.outputs)
+            self.sample.table = stored.array("sample", shape, least=-np.inf)
             self.sample.rows = stored.whole("sampled")
             self.sample.every = stored.whole("every", least=1)
 
@@ -218,6 +217,14 @@ class ConstantLane(Lane):
         found = ScoreHistogram(models, sampled=sampled, apart=apart)
         if not models:
             return found
+        if self.sample is not None:
+            own, shift, *targets = self.sample.table.T
+            for output, score in enumerate(self._best()):
+                counts = found.counts[0, output : output + 1]
+                _core.count_scores(
+                    (score + shift)[:, None], targets[output][:, None] > 0, own, counts
+                )
+            return found
         positive, negative = self._sides(self.seen)
         signs = np.array([[True], [False]])
         for output, score in enumerate(self._best()):
@@ -225,13 +232,14 @@ class ConstantLane(Lane):
             _core.count_scores(scores, signs, sides, found.counts[0, output : output + 1])
         return found
 
-    def scores_left_out(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
+    def scores_left_out(self, given: TrainingRows) -> Floats:
         """Return the constant of all other rows, for each of the rows that were learned.
 
         A row more or less changes the constant by next to nothing, so one Newton step will do.
         """
         from polyak.learn.newton.block.leave_one_out import scores_left_out
 
+        targets, shift = given.targets, given.offsets
         ones, penalty = np.ones((len(targets), 1)), np.full((1, 1), 1e-300)
         loss = get_loss(self.loss).for_newton(len(targets), 1)
         found = np.zeros((len(targets), self.problem.outputs))
@@ -243,25 +251,32 @@ class ConstantLane(Lane):
             W = np.full((1, 1), score)
             own = loss.of_output(output)
             if self.fit_intercept:
-                found[:, output] = scores_left_out(own, ones, goals, weights, W, penalty)[:, 0]
+                how = (ones, goals, given.weights, W, penalty)
+                found[:, output] = scores_left_out(own, *how, offsets=shift)[:, 0]
+            elif shift is not None:
+                found[:, output] = shift
         return normalised_odds(found) if self.together else found
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _count(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
+    def _count(self, given: TrainingRows, first: int, last: int) -> Floats:
         """Add rows up one after the other, so that batches leave no trace; return their limits."""
-        limits = np.empty((len(targets), 2))
-        for begin in range(0, len(targets), ROWS_AT_A_TIME):
-            some = slice(begin, begin + ROWS_AT_A_TIME)
-            own = None if weights is None else weights[some]
-            if self.problem.classifies:
-                lost = self._class_losses(targets[some])
+        limits = np.empty((last - first, 2))
+        for begin in range(first, last, ROWS_AT_A_TIME):
+            some = slice(begin, min(begin + ROWS_AT_A_TIME, last))
+            here = slice(some.start - first, some.stop - first)
+            targets = given.targets[some]
+            own, shift = (
+                None if each is None else each[some] for each in (given.weights, given.offsets)
+            )
+            if self.sample is None:
+                lost = self._class_losses(targets)
                 sizes = np.ones(len(lost)) if own is None else own
-                limits[some] = row_limits(lost, sizes, *self.usual)
-                self._count_classes(targets[some], own)
+                limits[here] = row_limits(lost, sizes, *self.usual)
+                self._count_classes(targets, own)
                 continue
             with np.errstate(over="ignore", invalid="ignore"):  # as in the core
-                limits[some] = self._count_numbers(targets[some], own)
+                limits[here] = self._count_in_sample(self.sample, targets, own, shift)
         return limits
 
     def _class_losses(self, targets: NDArray[Any]) -> Floats:
@@ -280,9 +295,9 @@ class ConstantLane(Lane):
         if not self.rows:
             return np.array([np.inf, np.inf])
         if self.sample is not None:
-            own, targets = self.sample.table[:, 0], self.sample.table[:, 1:]
+            own = self.sample.table[:, 0]
             with np.errstate(over="ignore", invalid="ignore"):
-                lost = get_loss(self.loss).value(self.constant, targets).sum(axis=1)
+                lost = self.sample.losses(get_loss(self.loss), self.constant)
                 largest = largest_size(own * lost, self.rows)
                 counted = np.minimum(own * lost, largest)
                 mean = counted.sum() / max(own.sum(), 1e-300)
@@ -306,21 +321,29 @@ class ConstantLane(Lane):
             np.concatenate([np.arange(self._kinds), own]), np.concatenate([self.seen, each])
         ).astype(np.float64)
 
-    def _count_numbers(self, targets: NDArray[Any], weights: Floats | None) -> Floats:
+    def _count_in_sample(
+        self,
+        sample: TargetSample,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        offsets: Floats | None,
+    ) -> Floats:
         goals = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1).T
         loss = get_loss(self.loss)
-        losses = np.ascontiguousarray(loss.value(self.constant, goals.T).T)
-        said = loss.predictions(self.constant)[:, None]
-        assert self.sample is not None
-        self.sample.add(goals.T, weights)
+        shift = np.zeros((1, 1)) if offsets is None else offsets[:, None]
+        scores = self.constant + shift
+        losses = np.ascontiguousarray(loss.value(scores, goals.T).T)
+        said = loss.predictions(scores).T
+        sample.add(goals.T, weights, offsets)
         lost = losses.sum(axis=0)
         limits = row_limits(lost, lost if weights is None else weights * lost, *self.usual)
         new = np.empty((SUMS + len(self.seen), len(targets)))
         new[0] = new[SUMS] = 1.0
         new[1], new[2] = lost, np.square(losses).sum(axis=0)
-        new[3] = np.abs(goals - said).mean(axis=0)
+        wrong = (said > 0) != (goals > 0) if loss.classifies else np.abs(goals - said)
+        new[3] = wrong.mean(axis=0)
         new[4], new[5] = limits[:, 1] * lost, 0.0
-        new[SUMS + 1 :] = goals
+        new[SUMS + 1 :] = goals - shift.T
         if weights is not None:
             new *= weights
         # Not np.sum: it adds up in an order that depends on how many there are.
@@ -330,7 +353,7 @@ class ConstantLane(Lane):
         return limits
 
     def _sums_since(self) -> Floats:
-        if not self.problem.classifies:
+        if self.sample is not None:
             return self.since
         counts = self.seen - self.then
         positive, negative = self._sides(counts)

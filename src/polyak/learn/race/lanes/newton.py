@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from polyak._core import CheckedRows, score_rows
 from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
+from polyak.learn.newton.block.curvature import with_offsets
 from polyak.learn.race.elimination import fewest_after
 from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import (
@@ -82,6 +83,7 @@ class NewtonRacer(Lane):
             together=problem.one_vs_rest and recipe.takes_softmax,
             sparsity=recipe.sparsity(),
             sign_of=recipe.sign_of(problem.columns),
+            has_offsets=problem.offset is not None,
         )
 
     def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
@@ -199,15 +201,14 @@ class NewtonRacer(Lane):
         """Whether leaving each of this many rows out in turn takes little time."""
         return self.newton.can_leave_out(rows)
 
-    def leaving_out(
-        self, rows: Rows, targets: NDArray[Any], weights: Floats | None
-    ) -> Callable[[int], Floats]:
+    def leaving_out(self, given: TrainingRows) -> Callable[[int], Floats]:
         """Return a function of a place: the scores of rows by weights found without them."""
-        return self.newton.leaving_out(self._own_rows(rows), targets, weights)
+        own = (given.targets, given.weights, given.offsets)
+        return self.newton.leaving_out(self._own_rows(given.rows), *own)
 
-    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+    def converge(self, given: TrainingRows) -> bool:
         with np.errstate(all="ignore"):
-            self.newton, has_optimum = self.newton.converged(rows, targets, weights)
+            self.newton, has_optimum = self.newton.converged(*given[:3], given.offsets)
         return has_optimum
 
     # -- learning ------------------------------------------------------------------------------
@@ -228,7 +229,12 @@ class NewtonRacer(Lane):
         before = self.newton.clock
         with np.errstate(all="ignore"):  # it leaves where numbers are too large
             notes = self.newton.learn(
-                *given[:3], order=given.order, scores=scores, limits=given.limits, stops=stops
+                *given[:3],
+                order=given.order,
+                scores=scores,
+                limits=given.limits,
+                stops=stops,
+                offsets=given.offsets,
             )
             assert notes is not None
             sums = self._summed(notes)
@@ -248,23 +254,23 @@ class NewtonRacer(Lane):
         with np.errstate(all="ignore"):
             self.newton.start_interval()
 
-    def fold_scores(
-        self, rows: Rows, targets: NDArray[Any], weights: Floats | None, place: int, folds: int
-    ) -> Floats:
+    def fold_scores(self, given: TrainingRows, place: int, folds: int) -> Floats:
         """Return the scores of all rows, each by weights refitted without its fold."""
-        rows = self._own_rows(rows)
+        given = given._replace(rows=self._own_rows(given.rows))
+        rows = given.rows
         scores = np.full((len(rows), self.problem.outputs), np.nan)
         for fold in range(folds):
             held = np.arange(fold, len(rows), folds)
             rest = np.setdiff1d(np.arange(len(rows)), held)
-            some = take_rows(rows, rest)
-            solver = self._solver(some[:CALIBRATION_ROWS], [self.candidates[place]])
-            solver.fit_once(some, targets[rest], None if weights is None else weights[rest])
+            some = given._replace(order=rest).taken()
+            solver = self._solver(some.rows[:CALIBRATION_ROWS], [self.candidates[place]])
+            solver.fit_once(*some[:3], some.offsets)
             if solver.left is None:
                 coef, intercept = solver.weights(rows.shape[1], place=0)
                 matrix = np.ascontiguousarray(coef.T)
                 raw = score_rows(core_rows(take_rows(rows, held)), matrix) + intercept
                 scores[held] = odds_of_softmax(raw) if self.softmax else raw
+        scores = with_offsets(scores, given.offsets)
         together = self.newton.objective.together and not self.softmax
         return normalised_odds(scores) if together else scores
 

@@ -56,6 +56,8 @@ class Problem:
         All rows are in memory, and `Lane.converge` follows when each was learned once.
     columns : SourceColumns or None
         The columns that features come from, where terms are asked for.
+    offset : int or None
+        The feature that is the offset of rows: its weight is one. Rows are learned without it.
     """
 
     outputs: int
@@ -69,6 +71,7 @@ class Problem:
     begin_at: Floats | None = None
     at_hand: bool = False
     columns: SourceColumns | None = None
+    offset: int | None = None
 
     @property
     def has_labels(self) -> bool:
@@ -309,7 +312,7 @@ class Lane(Protocol):
         """Whether `polyak.learn.race.comparing` can leave each row out in turn."""
         return False
 
-    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+    def converge(self, given: TrainingRows) -> bool:
         """Make weights exact for all rows, each learned once; return whether they are finite."""
         return True
 

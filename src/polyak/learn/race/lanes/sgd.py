@@ -132,6 +132,7 @@ class SgdLane(Lane):
             limits=given.limits,
             again=again,
             stops=stops,
+            offsets=given.offsets,
         )
         assert notes is not None
         if scores is not None:  # without the replicas'

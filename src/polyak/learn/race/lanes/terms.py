@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import score_rows
-from polyak.learn.newton.block.curvature import curvature
+from polyak.learn.newton.block.curvature import curvature, with_offsets
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import NewOutput, Problem
 from polyak.learn.recipes import Recipe, TermsCandidate
@@ -115,7 +115,7 @@ class TermsLane(NewtonRacer):
         """Look for no more pairs: other parts would find others."""
         self._next_search, self._kept = 0, FirstRows("pairs")
 
-    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+    def converge(self, given: TrainingRows) -> bool:
         return True
 
     # -- learning ------------------------------------------------------------------------------
@@ -173,16 +173,17 @@ class TermsLane(NewtonRacer):
         self.newton.threads = threads
         for begin in range(0, given.total, ROWS_AT_A_TIME):
             part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
-            self.newton.fit_once(self._own_rows(part.rows), part.targets, part.weights)
+            rows, targets, weights, _, _, offsets = part
+            self.newton.fit_once(self._own_rows(rows), targets, weights, offsets)
 
     def _unexplained(self, given: TrainingRows) -> tuple[Floats, Floats]:
         """Return the slopes and curvatures of rows by the model, a column per output."""
-        rows, targets, weights, *_ = given
+        rows, targets, weights, _, _, offsets = given
         coef, intercept = self.newton.weights(self.n_features, place=0)
         matrix = np.ascontiguousarray(coef.T)
         assert self.terms is not None
         parts = [score_rows(core_rows(part), matrix) for part in self.terms.parts(rows)]
-        scores = np.concatenate(parts) + intercept
+        scores = with_offsets(np.concatenate(parts) + intercept, offsets)
         scores = odds_of_softmax(scores) if self.softmax else scores
         objective = self.newton.objective
         loss, signs = objective.smooth_loss(len(rows), len(matrix)), objective.signs(targets)
