@@ -73,6 +73,8 @@ class Stream:
         What the columns mean, where the source is a table.
     hashing : Hashing or None
         Where the source names its features: how they were hashed.
+    outputs : int
+        The number of targets of a row.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Stream:
         self.n_features = reader.n_features
         self.schema: Schema | None = getattr(reader, "schema", None)
         self.hashing: Hashing | None = getattr(reader, "hashing", None)
+        self.outputs: int = getattr(reader, "outputs", 1)
         self.begin(start, seed=seed, warn_if_sorted=warn_if_sorted)
 
     def begin(self, start: Position | None, *, seed: int = 0, warn_if_sorted: bool = True) -> None:
@@ -205,7 +208,7 @@ class Stream:
     def _look_at_order(self, batch: Batch) -> None:
         """Warn, once, if the first rows look sorted by class."""
         assert self._first_targets is not None
-        if batch.targets is not None:
+        if batch.targets is not None and batch.targets.ndim == 1:
             self._first_targets.extend(batch.targets[:ROWS_TO_TELL].tolist())
             if self._cursor.rows < ROWS_TO_TELL:
                 return

@@ -110,11 +110,20 @@ def as_rows(X: Any) -> Rows:
 
 
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype in (np.float32, np.float64):
-        return values
     if values.dtype.kind == "c":
         raise ValueError(f"rows must be real numbers, not {values.dtype}")
-    return values.astype(np.float64)
+    return values.astype(float_type(values.dtype), copy=False)
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which the core reads values: 32 bits for floats of 16 or 32, else 64.
+
+    Examples
+    --------
+    >>> float_type(np.dtype(np.float16)), float_type(np.dtype(np.int8))
+    (dtype('float32'), dtype('float64'))
+    """
+    return np.dtype(np.float32 if dtype in (np.float16, np.float32) else np.float64)
 
 
 def core_arrays(

@@ -126,6 +126,7 @@ class TrainingLoop:
         """Read the source in all passes, resuming from a checkpoint."""
         stream = self._open()
         self._hashing = stream.hashing
+        self._take_targets(stream)
         self._take_schema(stream)
         if stream.keeps_order:
             self._learner.watch = OrderWatch(_advice(self._job, stream))
@@ -147,6 +148,13 @@ class TrainingLoop:
             if self._passes_done < self._passes:
                 stream = self._open()
         self.save()  # should the model not find room on the disk, the work is still not lost
+
+    def _take_targets(self, stream: Stream) -> None:
+        """Take from the stream how many targets or labels a row has."""
+        if stream.outputs > 1:
+            self._learner.outputs = stream.outputs
+            if self._learner.loss.classifies:
+                self._learner.classes = self._job.label_names(stream.outputs, stream.name)
 
     def _take_schema(self, stream: Stream) -> None:
         """Take from a table's schema what the learner has to know."""
@@ -206,7 +214,9 @@ class TrainingLoop:
 
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
         if batch.targets is None:
-            raise DataError("the source has no targets to learn")
+            raise DataError(
+                f"{stream.name} has no targets to learn: name them, as in target='y.npy'"
+            )
         # Before calibration all rows so far are kept, and any of them may be the one.
         start = self._position if self._learner.race else None
         try:

@@ -167,6 +167,12 @@ class TestErrors:
             "X.npy, row 2100 has the target 2; labels in columns of their own are 0 or 1"
         )
 
+    def test_the_model_has_another_number_of_targets(self, tmp_path: Path) -> None:
+        saved(tmp_path, X=X, y=TARGETS["integers"], labels=TARGETS["several labels"])
+        polyak("train", "X.npy", "--target", "y.npy", "-q", "-m", "m", cwd=tmp_path)
+        said = fails("evaluate", "m", "X.npy", "--target", "labels.npy", cwd=tmp_path)
+        assert said.endswith("X.npy has 3 targets per row, but the model has 1")
+
     def test_a_table_knows_its_target(self, tmp_path: Path) -> None:
         table = tmp_path / "t.csv"
         np.savetxt(table, np.c_[SCORES[:, 0], X], "%.6g", ",", header="y,a,b,c,d,e", comments="")
