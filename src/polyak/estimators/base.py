@@ -48,7 +48,7 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.sparse import SparseRows, as_rows
+from polyak.rows.sparse import SparseRows, as_rows, half_blocks
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
@@ -284,7 +284,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Return the model and the scores of rows."""
         now = copy.copy(self)  # another thread may replace the model meanwhile
         model = now._fitted().model
-        return model, model.scores(now._rows(X))
+        scored = [model.scores(now._rows(block)) for block in half_blocks(X)]
+        return model, scored[0] if len(scored) == 1 else np.concatenate(scored)
 
     def contributions(self, X: Any) -> tuple[list[str], Floats]:
         """Return the names of columns and pairs, and what each contributes to the scores of rows.
@@ -399,7 +400,13 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         def learn(learner: Learner, order: NDArray[np.int64] | None, number: int) -> None:
             run.learner = learner
             for part in self._parts(order, X.shape[0]):
-                self._learn(run, *data, part, number)
+                for some, places in data.blocks(part):
+                    try:
+                        self._learn(run, *some, places if some is data else None, number)
+                    except RowError as error:
+                        if some is data or places is None:
+                            raise
+                        raise RowError(int(places[error.row]), error.what) from error
 
         def finish(learner: Learner) -> None:
             run.learner = learner
@@ -520,6 +527,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
 def _dtypes(X: Any) -> list[Any]:
     """Return the dtypes to keep; any other is converted to the first."""
+    if getattr(X, "dtype", None) == np.float16 and not sparse.issparse(X):
+        return [np.float16]  # learned and scored in blocks
     types: Any = ()
     if is_frame(X):
         types = X.dtypes if hasattr(X, "dtypes") else X.schema.types

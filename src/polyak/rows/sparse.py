@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,9 @@ from polyak import _core
 from polyak._core import CheckedRows
 from polyak.errors import DataError
 from polyak.rows.labels import distinct
+
+HALF_ROWS = 1 << 13
+"""Rows of float16 are converted in blocks of this size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +127,21 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     (dtype('float32'), dtype('float64'))
     """
     return np.dtype(np.float32 if dtype in (np.float16, np.float32) else np.float64)
+
+
+def half_blocks(X: Any) -> Iterator[Any]:
+    """Yield ``X``; an array of float16 in blocks, so that no copy of it all in 32 bits is made.
+
+    Examples
+    --------
+    >>> [block.shape for block in half_blocks(np.zeros((10_000, 2), np.float16))]
+    [(8192, 2), (1808, 2)]
+    """
+    if getattr(X, "dtype", None) != np.float16 or len(X) <= HALF_ROWS:
+        yield X
+        return
+    for begin in range(0, len(X), HALF_ROWS):
+        yield X[begin : begin + HALF_ROWS]
 
 
 def core_arrays(
