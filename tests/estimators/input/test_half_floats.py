@@ -49,7 +49,7 @@ def test_the_row_of_an_error() -> None:
     many, counts = np.tile(X, (11, 1)), np.ones(33_000)
     counts[20_000] = -1
     with pytest.raises(ValueError, match="row 20000 has the target -1"):
-        ASGDRegressor("poisson", random_state=0).fit(many, counts)
+        ASGDRegressor(loss="poisson", random_state=0).fit(many, counts)
 
 
 def test_no_copy_of_all_rows() -> None:
