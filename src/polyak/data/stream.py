@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Shuffled
 from polyak.errors import DataError
+from polyak.model.columns import SourceColumns
 from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
 from polyak.storage.feature_names import FeatureNames
@@ -168,6 +169,11 @@ class Stream:
         """Return the names of hashed features, by their index, if they were to be collected."""
         names = getattr(self._reader, "names", None)
         return FeatureNames.of({}) if names is None else names()
+
+    def columns(self) -> SourceColumns | None:
+        """Return the columns of a table or an array; None for rows of features without columns."""
+        is_text = self.format in ("svmlight", "vw") or self.hashing is not None
+        return SourceColumns.of(self.schema, self.names, None if is_text else self.n_features)
 
     def __iter__(self) -> Stream:
         return self

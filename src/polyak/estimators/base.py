@@ -357,12 +357,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         features = FeatureMap.of(schema, names=self._names())
         return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
 
-    def _columns(self) -> SourceColumns:
+    def _columns(self) -> SourceColumns | None:
         """Return the columns of the rows, for terms."""
-        if self._schema is not None:
-            return SourceColumns.of_schema(self._schema, lambda: self._hashed)
         names = getattr(self, "feature_names_in_", None)
-        return SourceColumns.of_array(self.n_features_in_, None if names is None else list(names))
+        return SourceColumns.of(self._schema, lambda: self._hashed, self.n_features_in_, names)
 
     def _going_on(self) -> bool:
         """Whether ``fit`` continues from the previous fit."""

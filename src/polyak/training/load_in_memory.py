@@ -22,7 +22,6 @@ from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.checking import Check
-from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
@@ -160,9 +159,8 @@ def learn_loaded(
         outputs=stream.outputs,
     )
     learner.classes = _classes(job, loaded, learner)
-    if stream.schema is not None and recipe.needs_columns:
-        names = loaded.known.features.names
-        learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)
+    if recipe.needs_columns:
+        learner.columns = stream.columns()
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,

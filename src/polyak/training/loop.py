@@ -19,7 +19,6 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError, SourceError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
-from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap, Hashing
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
@@ -163,9 +162,9 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
-            if self._job.recipe.needs_columns:
-                columns = SourceColumns.of_schema(self._schema, self._known_names)
-                self._learner.columns = columns
+        self._learner.columns = stream.columns() if self._job.recipe.needs_columns else None
+        if self._learner.columns is not None:
+            self._learner.columns.lookup = self._known_names
 
     def _seed(self) -> int:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
