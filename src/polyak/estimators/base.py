@@ -48,7 +48,7 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.sparse import SparseRows, as_rows, half_blocks
+from polyak.rows.sparse import SparseRows, as_rows, half_blocks, is_half
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
@@ -525,7 +525,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
 def _dtypes(X: Any) -> list[Any]:
     """Return the dtypes to keep; any other is converted to the first."""
-    if getattr(X, "dtype", None) == np.float16 and not sparse.issparse(X):
+    if is_half(X):
         return [np.float16]  # learned and scored in blocks
     types: Any = ()
     if is_frame(X):

@@ -129,6 +129,11 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype in (np.float16, np.float32) else np.float64)
 
 
+def is_half(X: Any) -> bool:
+    """Whether ``X`` is an array of float16."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float16
+
+
 def half_blocks(X: Any) -> Iterator[Any]:
     """Yield ``X``; an array of float16 in blocks, so that no copy of it all in 32 bits is made.
 
@@ -137,7 +142,7 @@ def half_blocks(X: Any) -> Iterator[Any]:
     >>> [block.shape for block in half_blocks(np.zeros((10_000, 2), np.float16))]
     [(8192, 2), (1808, 2)]
     """
-    if getattr(X, "dtype", None) != np.float16 or len(X) <= HALF_ROWS:
+    if not is_half(X) or len(X) <= HALF_ROWS:
         yield X
         return
     for begin in range(0, len(X), HALF_ROWS):

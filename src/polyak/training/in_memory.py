@@ -20,7 +20,7 @@ from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.evaluation import Evaluation
-from polyak.rows.sparse import HALF_ROWS, as_rows, take_rows
+from polyak.rows.sparse import HALF_ROWS, as_rows, is_half, take_rows
 
 Order = NDArray[np.int64]
 Learn = Callable[[Learner, Order | None, int], None]
@@ -58,8 +58,7 @@ class Data(NamedTuple):
 
     def blocks(self, order: Order | None) -> Iterator[tuple[Data, Order | None]]:
         """Yield all rows and the order to learn them in; float16 in blocks, and their places."""
-        half = getattr(self.rows, "dtype", None) == np.float16
-        if not half or len(self.rows) <= HALF_ROWS:
+        if not is_half(self.rows) or len(self.rows) <= HALF_ROWS:
             yield self, order
             return
         order = np.arange(len(self.rows)) if order is None else order

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor
@@ -43,6 +44,11 @@ def test_missing_values() -> None:
     holes = X.copy()
     holes[::7, 2] = np.nan
     assert ASGDRegressor(random_state=0).fit(holes, Y).score(holes, Y) > 0.6
+
+
+def test_a_frame_with_a_column_called_dtype() -> None:
+    frame = pd.DataFrame(X[:, :2].astype(np.float32), columns=["dtype", "b"])
+    assert len(ASGDRegressor(random_state=0).fit(frame, Y).predict(frame)) == len(frame)
 
 
 def test_the_row_of_an_error() -> None:
