@@ -20,6 +20,7 @@ def open_for(
     source: Any,
     options: Namespace,
     *,
+    columns: Columns | None = None,
     targets: bool = True,
     gaps: bool = False,
 ) -> Stream:
@@ -40,7 +41,7 @@ def open_for(
         schema=features.schema,
         dtype=None if features.schema is None else model.weights.dtype,
         hashing=hashing,
-        columns=Columns(names=0),
+        columns=columns or Columns(names=0),
         targets=targets,
         gaps=gaps,
         multilabel=model.multilabel,

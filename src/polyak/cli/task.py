@@ -50,6 +50,10 @@ def task_of(targets: NDArray[Any]) -> Task:
     from polyak.rows.label_sets import are_sets, labels_in
     from polyak.rows.label_text import label_text
 
+    if targets.ndim == 2:
+        has_labels = bool(np.isin(targets, (0, 1)).all())
+        columns = f"{targets.shape[1]} columns of {'zeros and ones' if has_labels else 'numbers'}"
+        return Task("log_loss" if has_labels else "squared_error", columns)
     labels = labels_in(targets)
     if are_sets(targets):
         return Task("log_loss", f"several labels a row, of {len(labels)} in the first rows")
@@ -115,7 +119,7 @@ def _choose_loss(options: Namespace, source: Any, stream: Stream, silent: bool) 
 
 def _are_sorted(targets: NDArray[Any]) -> bool:
     """Whether targets are numbers that never decrease, or never increase."""
-    if targets.dtype.kind not in "iuf":
+    if targets.dtype.kind not in "iuf" or targets.ndim > 1:
         return False
     steps = targets[1:] - targets[:-1]
     return bool((steps >= 0).all() or (steps <= 0).all())

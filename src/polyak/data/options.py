@@ -25,7 +25,8 @@ class Columns:
     Attributes
     ----------
     target : str, optional
-        The column to predict.
+        The column to predict. For NumPy files, the target and the weight name an array of the
+        ``.npz`` file, or a ``.npy`` file.
     positive : str, optional
         The target's value that positive scores mean; all others are one class.
     weight : str, optional
@@ -104,7 +105,7 @@ class ReadOptions:
         `polyak.data.formats.registry`.
         VW text is hashed, as `polyak.data.formats.vw` says. A ``.npz`` holds ``X``, or a sparse
         matrix as `scipy.sparse.save_npz` writes it, and perhaps ``y`` and ``weights``.
-    y : array or path of a ``.npy`` file, optional
+    y : array, optional
         The targets, where the source has none.
     columns : Columns
         The roles of a table's columns, where their types do not show them.

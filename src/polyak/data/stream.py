@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Shuffled
 from polyak.errors import DataError
+from polyak.model.columns import SourceColumns
 from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
 from polyak.storage.feature_names import FeatureNames
@@ -73,6 +74,8 @@ class Stream:
         What the columns mean, where the source is a table.
     hashing : Hashing or None
         Where the source names its features: how they were hashed.
+    outputs : int
+        The number of targets of a row.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class Stream:
         self.n_features = reader.n_features
         self.schema: Schema | None = getattr(reader, "schema", None)
         self.hashing: Hashing | None = getattr(reader, "hashing", None)
+        self.outputs: int = getattr(reader, "outputs", 1)
         self.begin(start, seed=seed, warn_if_sorted=warn_if_sorted)
 
     def begin(self, start: Position | None, *, seed: int = 0, warn_if_sorted: bool = True) -> None:
@@ -166,6 +170,11 @@ class Stream:
         names = getattr(self._reader, "names", None)
         return FeatureNames.of({}) if names is None else names()
 
+    def columns(self) -> SourceColumns | None:
+        """Return the columns of a table or an array; None for rows of features without columns."""
+        is_text = self.format in ("svmlight", "vw") or self.hashing is not None
+        return SourceColumns.of(self.schema, self.names, None if is_text else self.n_features)
+
     def __iter__(self) -> Stream:
         return self
 
@@ -205,7 +214,7 @@ class Stream:
     def _look_at_order(self, batch: Batch) -> None:
         """Warn, once, if the first rows look sorted by class."""
         assert self._first_targets is not None
-        if batch.targets is not None:
+        if batch.targets is not None and batch.targets.ndim == 1:
             self._first_targets.extend(batch.targets[:ROWS_TO_TELL].tolist())
             if self._cursor.rows < ROWS_TO_TELL:
                 return

@@ -63,6 +63,8 @@ class How:
         The schema of a table, once it is known.
     hashing : Hashing or None
         How feature names in the files are hashed.
+    names : tuple of str or None
+        The names of the columns of a frame.
     """
 
     version: str
@@ -72,6 +74,7 @@ class How:
     reading: ReadOptions = field(default_factory=ReadOptions)
     schema: Schema | None = None
     hashing: Hashing | None = None
+    names: tuple[str, ...] | None = None
 
 
 class Surveyed(NamedTuple):
@@ -188,8 +191,10 @@ def begin(how: How, samples: list[Sample]) -> bytes:
         outputs=how.outputs,
         offset=FeatureMap.of(how.schema, how.hashing).offset_feature,
     )
-    if how.schema is not None and how.recipe.needs_columns:
-        learner.columns = SourceColumns.of_schema(how.schema, lambda: run_counts.names)
+    if how.recipe.needs_columns:
+        learner.columns = SourceColumns.of(
+            how.schema, lambda: run_counts.names, how.reading.n_features, how.names
+        )
     unknown = None if classes is None else unknown_label(batch.targets, classes)
     if unknown is not None:
         raise DataError(f"a row{unknown.what}")

@@ -49,7 +49,7 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.sparse import SparseRows, as_rows
+from polyak.rows.sparse import SparseRows, as_rows, half_blocks, is_half
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
@@ -317,7 +317,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Return the model and the scores of rows."""
         now = copy.copy(self)  # another thread may replace the model meanwhile
         model = now._fitted().model
-        return model, model.scores(now._rows(X, offset))
+        if offset is not None:
+            return model, model.scores(now._rows(X, offset))
+        scored = [model.scores(now._rows(block)) for block in half_blocks(X)]
+        return model, scored[0] if len(scored) == 1 else np.concatenate(scored)
 
     def contributions(self, X: Any, offset: Any = None) -> tuple[list[str], Floats]:
         """Return the names of columns and pairs, and what each contributes to the scores of rows.
@@ -397,14 +400,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         features = FeatureMap.of(schema, names=self._names())
         return Run(learner, known=DataInfo(features=features, labels=labels, names=MOST_NAMES))
 
-    def _columns(self) -> SourceColumns:
+    def _columns(self) -> SourceColumns | None:
         """Return the columns of the rows, for terms."""
-        if self._schema is not None:
-            return SourceColumns.of_schema(self._schema, lambda: self._hashed)
         places = (f"x{place}" for place in range(self.n_features_in_))
         names = list(getattr(self, "feature_names_in_", places))
         names += [] if self._offset is None else [self._offset]
-        return SourceColumns.of_array(len(names), names)
+        return SourceColumns.of(self._schema, lambda: self._hashed, len(names), names)
 
     def _going_on(self) -> bool:
         """Whether ``fit`` continues from the previous fit."""
@@ -442,7 +443,13 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         def learn(learner: Learner, order: NDArray[np.int64] | None, number: int) -> None:
             run.learner = learner
             for part in self._parts(order, X.shape[0]):
-                self._learn(run, *data, part, number)
+                for some, places in data.blocks(part):
+                    try:
+                        self._learn(run, *some, places if some is data else None, number)
+                    except RowError as error:
+                        if some is data or places is None:
+                            raise
+                        raise RowError(int(places[error.row]), error.what) from error
 
         def finish(learner: Learner) -> None:
             run.learner = learner
@@ -563,6 +570,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
 def _dtypes(X: Any) -> list[Any]:
     """Return the dtypes to keep; any other is converted to the first."""
+    if is_half(X):
+        return [np.float16]  # learned and scored in blocks
     types: Any = ()
     if is_frame(X):
         types = X.dtypes if hasattr(X, "dtypes") else X.schema.types

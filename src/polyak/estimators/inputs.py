@@ -18,6 +18,7 @@ from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
+from polyak.rows.sparse import as_rows
 from polyak.storage.feature_names import FeatureNames
 from polyak.training.in_memory import Data
 
@@ -148,8 +149,9 @@ def encode_with_names(
 
 
 def is_float_array(X: Any) -> bool:
-    """Whether ``X`` is a two-dimensional array of floats, which needs no conversion."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float32, np.float64)
+    """Whether ``X`` is a two-dimensional array of floats, of which no copy is made."""
+    kinds = (np.float16, np.float32, np.float64)
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in kinds
 
 
 def means_of(X: NDArray[Any]) -> Floats:
@@ -164,8 +166,8 @@ def means_of(X: NDArray[Any]) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         # A matrix product takes a quarter of the time of a sum along the rows.
         for begin in range(0, len(X), SUM_ROWS):
-            some = X[begin : begin + SUM_ROWS]
-            sums += np.ones(len(some), X.dtype) @ some
+            some: Any = as_rows(X[begin : begin + SUM_ROWS])
+            sums += np.ones(len(some), some.dtype) @ some
     return sums / max(len(X), 1)
 
 

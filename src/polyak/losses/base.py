@@ -143,7 +143,13 @@ class Loss:
 
     def unfit(self, targets: NDArray[Any]) -> tuple[int, Any, str] | None:
         """Return the first row with an invalid target, the target, and what is required."""
-        return None
+        if not self.classifies or targets.ndim == 1:
+            return None
+        fits = (targets == 0) | (targets == 1)
+        if fits.all():
+            return None
+        row, label = np.unravel_index(int(np.argmin(fits)), fits.shape)
+        return int(row), targets[row, label], "labels in columns of their own are 0 or 1"
 
     def best_constant(self, positive: Floats, negative: Floats) -> Floats:
         """Return the score with the lowest loss for these weights of either class, per output.

@@ -70,6 +70,19 @@ class SourceColumns:
         return found
 
     @classmethod
+    def of(
+        cls,
+        schema: Schema | None,
+        lookup: Callable[[], Mapping[int, str]] | None,
+        width: int | None,
+        names: Sequence[str] | None = None,
+    ) -> SourceColumns | None:
+        """Return the columns of a table, or of an array of ``width`` columns; None without any."""
+        if schema is not None:
+            return cls.of_schema(schema, lookup)
+        return None if width is None else cls.of_array(width, names)
+
+    @classmethod
     def of_array(cls, width: int, names: Sequence[str] | None = None) -> SourceColumns:
         """Return the columns of an array, each of which is a feature."""
         named = tuple(f"x{k}" for k in range(width)) if names is None else tuple(names)

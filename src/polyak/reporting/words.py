@@ -23,15 +23,16 @@ def number(value: Any, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> number(0.21574), number(-12345678.0), number(1e-6), number(None)
-    ('0.216', '−1.23 × 10⁷', '10⁻⁶', 'unknown')
+    >>> number(0.21574), number(-12345678.0), number(1e-6), number(None), number(99.7, 2)
+    ('0.216', '−1.23 × 10⁷', '10⁻⁶', 'unknown', '100')
     """
     if not is_number(value):
         return "unknown"
     if value == 0:
         return "0"
     if 1e-3 <= abs(value) < 1e6:
-        text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+        rounded = float(f"{value:.{digits}g}")  # 99.7 is 100 in two digits, not 1e+02
+        text = f"{value:.{digits}g}" if abs(rounded) < 10**digits else f"{value:,.0f}"
         return text.replace("-", "−")
     mantissa, power = f"{value:.{digits - 1}e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa

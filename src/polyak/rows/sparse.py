@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,9 @@ from polyak import _core
 from polyak._core import CheckedRows
 from polyak.errors import DataError
 from polyak.rows.labels import distinct
+
+HALF_ROWS = 1 << 13
+"""Rows of float16 are converted in blocks of this size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +113,40 @@ def as_rows(X: Any) -> Rows:
 
 
 def _as_float(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype in (np.float32, np.float64):
-        return values
     if values.dtype.kind == "c":
         raise ValueError(f"rows must be real numbers, not {values.dtype}")
-    return values.astype(np.float64)
+    return values.astype(float_type(values.dtype), copy=False)
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which the core reads values: 32 bits for floats of 16 or 32, else 64.
+
+    Examples
+    --------
+    >>> float_type(np.dtype(np.float16)), float_type(np.dtype(np.int8))
+    (dtype('float32'), dtype('float64'))
+    """
+    return np.dtype(np.float32 if dtype in (np.float16, np.float32) else np.float64)
+
+
+def is_half(X: Any) -> bool:
+    """Whether ``X`` is an array of float16."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float16
+
+
+def half_blocks(X: Any) -> Iterator[Any]:
+    """Yield ``X``; an array of float16 in blocks, so that no copy of it all in 32 bits is made.
+
+    Examples
+    --------
+    >>> [block.shape for block in half_blocks(np.zeros((10_000, 2), np.float16))]
+    [(8192, 2), (1808, 2)]
+    """
+    if not is_half(X) or len(X) <= HALF_ROWS:
+        yield X
+        return
+    for begin in range(0, len(X), HALF_ROWS):
+        yield X[begin : begin + HALF_ROWS]
 
 
 def core_arrays(

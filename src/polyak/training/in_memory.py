@@ -9,7 +9,7 @@ back tell when.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.evaluation import Evaluation
-from polyak.rows.sparse import as_rows, take_rows
+from polyak.rows.sparse import HALF_ROWS, as_rows, is_half, take_rows
 
 Order = NDArray[np.int64]
 Learn = Callable[[Learner, Order | None, int], None]
@@ -55,6 +55,17 @@ class Data(NamedTuple):
         if self.weights is None or self.weights.all():
             return None
         return np.flatnonzero(self.weights)
+
+    def blocks(self, order: Order | None) -> Iterator[tuple[Data, Order | None]]:
+        """Yield all rows and the order to learn them in; float16 in blocks, and their places."""
+        if not is_half(self.rows) or len(self.rows) <= HALF_ROWS:
+            yield self, order
+            return
+        order = np.arange(len(self.rows)) if order is None else order
+        for begin in range(0, len(order), HALF_ROWS):
+            some = order[begin : begin + HALF_ROWS]
+            own = None if self.weights is None else self.weights[some]
+            yield Data(self.rows[some], self.targets[some], own), some
 
 
 def passes_wanted(recipe: Recipe, X: Any, rows: int) -> int | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polyak.data.find import read_once_only
 from polyak.data.options import ReadOptions
 from polyak.data.position import BadLine
+from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
@@ -80,6 +82,16 @@ class Job:
             raise ValueError(
                 f"{pipe} can be read once only; passes needs one that can be read again"
             )
+
+    def label_names(self, count: int, source: str) -> NDArray[Any]:
+        """Return the names of ``count`` labels, a column each: the classes, or 0, 1, ..."""
+        if self.classes is None:
+            return np.arange(count)
+        if len(self.classes) != count:
+            raise DataError(
+                f"{source} has {count} columns of labels, but classes= names {len(self.classes)}"
+            )
+        return self.classes
 
     def options(self) -> dict[str, Any]:
         """Return all settings that change what is learned from the same data."""

@@ -22,7 +22,6 @@ from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.losses import get_loss
 from polyak.model.checking import Check
-from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import CheckReport
@@ -106,11 +105,13 @@ def _read(job: Job, stream: Stream) -> LoadedRows | None:
         nonlocal memory_left
         for batch in stream:
             if batch.targets is None:
-                raise DataError("the source has no targets to learn")
+                raise DataError(
+                    f"{stream.name} has no targets to learn: name them, as in target='y.npy'"
+                )
             memory_left -= _bytes(batch)
             if memory_left < 0:
                 return
-            numbers = counts and batch.targets.dtype.kind in "iu"  # learned as floats, held once
+            numbers = counts and batch.targets.dtype.kind in "biu"  # learned as floats, held once
             targets.append(batch.targets.astype(np.float64) if numbers else batch.targets)
             weights.append(batch.weights)
             yield batch.rows
@@ -155,13 +156,13 @@ def learn_loaded(
         recipe,
         n_features=None if loaded.plain else job.reading.n_features,
         features=features_of(as_rows(data.rows)),
+        outputs=stream.outputs,
     )
     learner.classes = _classes(job, loaded, learner)
     if (offset := loaded.known.features.offset_feature) is not None:
         learner.offset = offset if loaded.plain is None else offset // 2
-    if stream.schema is not None and recipe.needs_columns:
-        names = loaded.known.features.names
-        learner.columns = SourceColumns.of_schema(stream.schema, lambda: names)
+    if recipe.needs_columns:
+        learner.columns = stream.columns()
     progress = Progress(
         learner,
         bytes_read=stream.bytes_read,
@@ -225,6 +226,8 @@ def _classes(job: Job, loaded: LoadedRows, learner: Learner) -> NDArray[Any] | N
     by_schema = None if schema is None else schema.classes_for(learner.loss)
     if not learner.loss.classifies:
         return None
+    if targets.ndim == 2:
+        return job.label_names(targets.shape[1], loaded.stream.name)
     if job.classes is not None:
         return job.classes
     return labels_in(targets) if by_schema is None else by_schema

@@ -19,7 +19,6 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError, SourceError
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
-from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap, Hashing
 from polyak.model.linear import LinearModel
 from polyak.rows.batch import Batch
@@ -126,6 +125,7 @@ class TrainingLoop:
         """Read the source in all passes, resuming from a checkpoint."""
         stream = self._open()
         self._hashing = stream.hashing
+        self._take_targets(stream)
         self._take_schema(stream)
         self._learner.offset = FeatureMap.of(stream.schema, stream.hashing).offset_feature
         if stream.keeps_order:
@@ -149,6 +149,13 @@ class TrainingLoop:
                 stream = self._open()
         self.save()  # should the model not find room on the disk, the work is still not lost
 
+    def _take_targets(self, stream: Stream) -> None:
+        """Take from the stream how many targets or labels a row has."""
+        if stream.outputs > 1:
+            self._learner.outputs = stream.outputs
+            if self._learner.loss.classifies:
+                self._learner.classes = self._job.label_names(stream.outputs, stream.name)
+
     def _take_schema(self, stream: Stream) -> None:
         """Take from a table's schema what the learner has to know."""
         self._schema = stream.schema
@@ -156,9 +163,9 @@ class TrainingLoop:
             classes = self._schema.classes_for(self._learner.loss)
             if self._learner.classes is None:
                 self._learner.classes = classes
-            if self._job.recipe.needs_columns:
-                columns = SourceColumns.of_schema(self._schema, self._known_names)
-                self._learner.columns = columns
+        self._learner.columns = stream.columns() if self._job.recipe.needs_columns else None
+        if self._learner.columns is not None:
+            self._learner.columns.lookup = self._known_names
 
     def _seed(self) -> int:
         return self._job.recipe.seed + self._passes_done  # another order in every pass
@@ -207,7 +214,9 @@ class TrainingLoop:
 
     def _learn(self, batch: Batch, stream: Stream, again: bool) -> None:
         if batch.targets is None:
-            raise DataError("the source has no targets to learn")
+            raise DataError(
+                f"{stream.name} has no targets to learn: name them, as in target='y.npy'"
+            )
         # Before calibration all rows so far are kept, and any of them may be the one.
         start = self._position if self._learner.race else None
         try:

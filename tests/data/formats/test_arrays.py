@@ -129,8 +129,8 @@ class TestNumpyFiles:
     def test_npy(self, tmp_path: Path, dtype: str) -> None:
         np.save(tmp_path / "X.npy", (X * 100).astype(dtype))
         np.save(tmp_path / "y.npy", Y)
-        for y in (Y, tmp_path / "y.npy", str(tmp_path / "y.npy")):
-            batches = read_all(tmp_path / "X.npy", y=y, batch_rows=33)
+        for targets in ({"y": Y}, {"target": str(tmp_path / "y.npy")}):
+            batches = read_all(tmp_path / "X.npy", **targets, batch_rows=33)
             mine, targets = dense(batches, 20)
             assert np.array_equal(mine, (X * 100).astype(dtype))
             assert np.array_equal(targets, Y)

@@ -119,4 +119,4 @@ def test_rows_of_one_label_each_are_evaluated_if_they_are_text(
     assert "rows           1\n" in polyak("evaluate", model, tmp_path / "one.svm").stdout
     np.savez(tmp_path / "one.npz", X=HELD[:2], y=np.zeros(2))
     said = polyak("evaluate", model, tmp_path / "one.npz", code=1)
-    assert "npz rows have one target each" in said.stderr
+    assert "the model has several labels per row, but these rows have one" in said.stderr

@@ -9,6 +9,8 @@ from polyak.cli.errors import say
 from polyak.cli.options.arguments import Parser, add_json, add_model, add_source
 
 if TYPE_CHECKING:
+    from polyak.data.options import Columns
+    from polyak.data.stream import Stream
     from polyak.model.evaluation import Evaluation
     from polyak.model.linear import LinearModel
     from polyak.rows.batch import Batch
@@ -32,6 +34,12 @@ def parser() -> Parser:
         metavar="COLUMN",
         help="also evaluate the rows of each value of this column separately",
     )
+    for role in ("target", "weight"):
+        parser.add_argument(
+            f"--{role}",
+            metavar="ARRAY",
+            help=f"the {role}s of a NumPy file: a .npy file, or an array of the .npz file",
+        )
     add_json(parser)
     return parser
 
@@ -39,11 +47,13 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Run the command."""
     from polyak.cli.output import print_figures
+    from polyak.data.options import Columns
     from polyak.model.linear import LinearModel
 
     options.keep = [options.by] if options.by else []
     measured = Measured(LinearModel.load(options.model))
-    figures = measured.read(options.source, options)
+    columns = Columns(target=options.target, weight=options.weight, names=0)
+    figures = measured.read(options.source, options, columns)
     if options.json:
         print_figures(figures | measured.tables(), True)
         return 0
@@ -75,19 +85,31 @@ class Measured:
         self.check = Check(model)
         self._groups: dict[str, Evaluation] = {}
 
-    def read(self, source: Any, options: Namespace) -> dict[str, Any]:
+    def read(
+        self, source: Any, options: Namespace, columns: Columns | None = None
+    ) -> dict[str, Any]:
         """Read all rows of a source, and return the figures that are one number each."""
         from polyak.cli.source import open_for
         from polyak.errors import DataError, RowError
         from polyak.training.bad_rows import name_row
 
-        with open_for(self._model, source, options) as stream:
+        with open_for(self._model, source, options, columns=columns) as stream:
+            named = columns is not None and (columns.target or columns.weight)
+            if named and stream.format not in ("npy", "npz"):
+                raise ValueError(
+                    "the model knows the columns of its table: --target and --weight are for NumPy "
+                    "files"
+                )
             if getattr(options, "keep", None) and stream.schema is None:
                 raise ValueError(f"{stream.format} rows have no columns: --by needs a table")
+            self._check_outputs(stream)
             unknown: str | None = None
             for batch in stream:
                 if batch.targets is None:
-                    raise DataError("the source has no targets to compare with")
+                    raise DataError(
+                        f"{stream.name} has no targets to compare with: put X and y into one .npz "
+                        "file, or name them with polyak evaluate --target"
+                    )
                 before = stream.rows_read - len(batch)
                 try:
                     self._add(batch)
@@ -105,6 +127,17 @@ class Measured:
                 "rows without them"
             )
         return figures | skipped
+
+    def _check_outputs(self, stream: Stream) -> None:
+        """Raise DataError if a row has several targets, but not as many as the model."""
+        from polyak.errors import DataError
+
+        model = self._model
+        own = len(model.intercept) if model.classes is None or model.multilabel else 1
+        if stream.outputs not in (1, own):
+            raise DataError(
+                f"{stream.name} has {stream.outputs} targets per row, but the model has {own}"
+            )
 
     def tables(self) -> dict[str, Any]:
         """Return the figures that are tables: confusion, calibration, groups."""

@@ -247,7 +247,7 @@ def _check_files(options: Namespace) -> None:
         kept = CheckpointFolder(options.checkpoint).files()
     check_outputs(
         {"checkpoint": kept, "model": options.model, "report": options.report},
-        {"source": options.source, "test set": options.test},
+        {"source": options.source, "target": options.target, "test set": options.test},
     )
 
 

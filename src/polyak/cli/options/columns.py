@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 def add_columns(parser: Parser) -> None:
     """Add the options for tables: CSV, TSV, JSON lines, Parquet, Arrow."""
     table = parser.add_argument_group("columns of a table (separate several by commas)")
-    table.add_argument("--target", metavar="COLUMN", help="column to predict")
+    table.add_argument(
+        "--target", metavar="COLUMN", help="column to predict, or y.npy beside X.npy"
+    )
     table.add_argument("--weight", metavar="COLUMN", help="column with the weight of each row")
     for name, what in {
         "--drop": "columns, or namespaces of VW text, to ignore",

@@ -14,6 +14,7 @@ from polyak.data.tables.frames import BATCH_ROWS, TARGET, FrameSource
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.reader import TableReader
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
+from polyak.errors import DataError
 from polyak.optional_imports import pyarrow
 
 WEIGHT = "weight"
@@ -22,6 +23,11 @@ WEIGHT = "weight"
 
 def open_array_table(reader: ArrayReader, options: ReadOptions) -> TableReader:
     """Read arrays by a schema, which is inferred from the first rows if there is none yet."""
+    if reader.outputs > 1:
+        raise DataError(
+            f"{reader.name} has missing values, and rows with missing values have one target each: "
+            "fill them in, or learn the targets one by one"
+        )
     source = ArraySource(reader)
     if options.schema is None:
         names = source.sample().column_names

@@ -17,7 +17,7 @@ from polyak.data.random_order import Pieces, Unmixed, Window, by_window
 from polyak.errors import DataError
 from polyak.rows.batch import Batch
 from polyak.rows.huge_values import huge_value
-from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.sparse import Rows, SparseRows, float_type
 
 PIECE_BYTES = 1 << 17
 """About how much a span of rows takes that is read in any order."""
@@ -36,6 +36,7 @@ class ArrayReader:
     Parameters
     ----------
     rows, y, weights : arrays, of which ``y`` and ``weights`` may be None
+        Several labels or numbers to predict are the columns of ``y``.
     options : ReadOptions
     format, name : str
     bytes_total : int, optional
@@ -72,6 +73,8 @@ class ArrayReader:
         self._rows = rows
         self._targets = self._one_each(y, "targets")
         self._weights = self._one_each(weights, "weights")
+        several = self._targets is not None and self._targets.ndim == 2
+        self.outputs = int(self._targets.shape[1]) if several else 1
         self._batch_rows = options.batch_rows
         self._dtype = options.dtype
         self._visit = visit
@@ -132,7 +135,7 @@ class ArrayReader:
         return self._visit(((at, min(at + step, n)) for at in range(begin, n, step)), n)
 
     def _checked(self, begin: int, end: int) -> Batch:
-        batch = self.part(begin, end)
+        batch = replace(self.part(begin, end), where=partial(self._where, begin))
         check_batch(batch, self.name, begin)
         return batch
 
@@ -162,11 +165,10 @@ class ArrayReader:
         rows = cursor.rows
         for begin, end in self._visit(spans, len(self._rows)):
             rows += end - begin
-            batch = self._checked(begin, end)
-            yield replace(batch, where=partial(self._where, begin)), self._cursor(rows)
+            yield self._checked(begin, end), self._cursor(rows)
 
     def _where(self, begin: int, row: int) -> tuple[str, int, str]:
-        return self.name, begin + row + 1, "row"
+        return self.name, begin + row, "row"  # counted from zero, as in NumPy
 
     def _cursor(self, rows: int) -> Cursor:
         share = rows / max(len(self._rows), 1)
@@ -177,8 +179,8 @@ class ArrayReader:
         part = slice(begin, end)
         return Batch(
             self._part_of_rows(begin, end),
-            None if self._targets is None else _aligned(self._targets[part]),
-            None if self._weights is None else _aligned(self._weights[part]),
+            None if self._targets is None else _as_learned(self._targets[part]),
+            None if self._weights is None else _as_learned(self._weights[part]),
         )
 
     def _part_of_rows(self, begin: int, end: int) -> Rows:
@@ -202,27 +204,34 @@ class ArrayReader:
         return rows
 
     def _float(self, values: NDArray[Any]) -> np.dtype[Any]:
-        if self._dtype is not None:
-            return np.dtype(self._dtype)
-        return values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        return float_type(values.dtype) if self._dtype is None else np.dtype(self._dtype)
 
     def _one_each(self, numbers: Any, what: str) -> Any:
-        """Return an array of one number per row, or None."""
+        """Return an array of one weight, or of one target or several, per row; or None."""
         if numbers is None:
             return None
         array = np.asarray(numbers)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
-        if array.shape != (len(self._rows),):
+        several = what == "targets" and array.ndim == 2 and array.shape[1] > 1
+        if array.shape[:1] != (len(self._rows),) or (array.ndim > 1 and not several):
             raise DataError(
                 f"{self.name} has {len(self._rows)} rows, but {what} of shape {array.shape}"
             )
+        wanted = "numbers" if several or what == "weights" else "numbers or strings"
+        if array.dtype.kind not in ("biuf" if wanted == "numbers" else "biufUO"):
+            raise DataError(f"the {what} of {self.name} must be {wanted}, not {array.dtype}")
         return array
 
 
 def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
     # An array mapped from the middle of a file may begin at any byte.
     return np.require(array, dtype or array.dtype.newbyteorder("="), ["ALIGNED", "C_CONTIGUOUS"])
+
+
+def _as_learned(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return targets or weights with floats of at least 32 bits."""
+    return _aligned(numbers, float_type(numbers.dtype) if numbers.dtype == np.float16 else None)
 
 
 def check_batch(batch: Batch, name: str, begin: int) -> None:
@@ -233,7 +242,7 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
     bad = _first_not_finite(values)
     if bad is not None:
         row = np.searchsorted(rows.indptr, bad, "right") - 1 if is_sparse else bad // rows.shape[1]
-        what = "a value is not finite"
+        what = f"a value is not finite: {values[bad]:g}"
         if np.isnan(values[bad]) and not is_sparse:
             what = (
                 f"a value is missing (NaN), but none of the first {ROWS_TO_TELL} rows has one "
@@ -242,9 +251,11 @@ def check_batch(batch: Batch, name: str, begin: int) -> None:
         raise DataError(f"{name}, row {begin + row}: {what}")
     for what, numbers in ("target", batch.targets), ("weight", batch.weights):
         if numbers is not None and numbers.dtype.kind == "f":
-            bad = _first_not_finite(numbers)
+            bad = _first_not_finite(numbers.reshape(-1))
             if bad is not None:
-                raise DataError(f"{name}, row {begin + bad}: the {what} is not finite")
+                row = begin + bad // (numbers.size // len(numbers))
+                value = numbers.flat[bad]
+                raise DataError(f"{name}, row {row}: the {what} is not finite: {value:g}")
     if batch.weights is not None and np.any(batch.weights < 0):
         bad = int(np.argmax(batch.weights < 0))
         raise DataError(f"{name}, row {begin + bad}: the weight is negative")

@@ -12,7 +12,7 @@ import os
 import struct
 import threading
 import zipfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,8 @@ def open_arrays(source: Any, options: ReadOptions) -> ArrayReader | TableReader:
         raise DataError("arrays are given as X, (X, y) or (X, y, weights)")
     y, weights = [*more, None, None][:2]
     try:
-        rows = as_rows(X)
+        # The reader converts a matrix of other numbers block by block.
+        rows = X if _is_matrix(X) else as_rows(X)
     except (TypeError, ValueError) as error:
         raise DataError(f"the source is neither a file nor an array of rows: {error}") from error
     reader = ArrayReader(rows, options.y if y is None else y, weights, options)
@@ -65,14 +66,10 @@ def rows_or_table(reader: ArrayReader, options: ReadOptions) -> ArrayReader | Ta
 
 
 def open_npy(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
-    """Read a matrix from a ``.npy`` file; the targets come from ``y``, an array or such a file."""
+    """Read a matrix from a ``.npy`` file; its targets and weights are in files of their own."""
     path = _only(files)
-    try:
-        mapped = _Mapped(path)
-        X = mapped.array()
-    except Exception as error:  # damaged bytes raise errors of many types in NumPy
-        raise DataError(f"{path} is not a valid .npy file: {error}") from error
-    return _reader(X, _load_targets(options.y), None, options, path, "npy", mapped)
+    mapped = _Mapped(path)
+    return _reader(mapped.array(), None, [mapped], options, path, "npy")
 
 
 def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader | TableReader:
@@ -86,16 +83,29 @@ def open_npz(files: Sequence[File | Pipe], options: ReadOptions) -> ArrayReader 
     else:
         held = ", ".join(archive.names) or "nothing"
         raise DataError(f"{path} holds {held}, but neither X nor a sparse matrix as scipy saves it")
-    y = archive.array("y")
     origin = {}
     if "polyak" in archive:
         try:
             origin = from_text(str(archive.array("polyak")))
         except (ValueError, RecursionError) as error:
             raise _damaged(path, "polyak", error) from error
-    y = _load_targets(options.y) if y is None else y
-    weights = archive.array("weights")
-    return _reader(X, y, weights, options, path, "npz", archive.mapped, origin)
+    return _reader(X, archive, [archive.mapped], options, path, "npz", origin)
+
+
+def _column(
+    named: str | None, default: str, archive: _Archive | None, maps: list[_Mapped]
+) -> NDArray[Any] | None:
+    """Return targets or weights: an array of the archive, or a ``.npy`` file, added to ``maps``."""
+    if archive is not None and (named or default) in archive:
+        array: NDArray[Any] = archive.array(named or default)
+        return array
+    if named is None:
+        return None
+    if not os.path.isfile(named):
+        has = "" if archive is None else f"{archive.path} has {', '.join(archive.names)}, and "
+        raise DataError(f"{has}there is no file {named}")
+    maps.append(_Mapped(named))
+    return maps[-1].array()
 
 
 class _Mapped:
@@ -109,15 +119,24 @@ class _Mapped:
     def __init__(self, path: str, members: Sequence[str] = ()) -> None:
         self._path = path
         self._members = members
-        with open(path, "rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            with open(path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError as error:  # an empty file cannot be mapped
+            raise DataError(f"{path} is not a valid NumPy file: {error}") from error
 
-    def array(self, begin: int = 0, end: int | None = None) -> NDArray[Any]:
+    def array(self) -> NDArray[Any]:
+        """Map the array of a ``.npy`` file."""
+        try:
+            return self.member(0, len(self._map))
+        except Exception as error:  # damaged bytes raise errors of many types in NumPy
+            raise DataError(f"{self._path} is not a valid .npy file: {error}") from error
+
+    def member(self, begin: int, end: int) -> NDArray[Any]:
         """Map the array whose ``.npy`` header is at ``begin``, and which ends at ``end``."""
         self._map.seek(begin)
         shape, fortran, dtype = _read_header(self._map)
-        first, end = self._map.tell(), len(self._map) if end is None else end
-        return _as_array(memoryview(self._map)[first:end], shape, fortran, dtype)
+        return _as_array(memoryview(self._map)[self._map.tell() : end], shape, fortran, dtype)
 
     def visit(self, spans: Spans, rows: int) -> Generator[tuple[int, int]]:
         """Yield spans of ``rows`` rows to be read; raise DataError if the file is damaged.
@@ -202,7 +221,7 @@ class _Archive:
             with self._archive.open(member) as file:
                 if _is_stored(member):
                     begin = self._begin(member)
-                    return self.mapped.array(begin, begin + member.file_size)
+                    return self.mapped.member(begin, begin + member.file_size)
                 self.require_memory(name)
                 header = _read_header(file)
                 data = file.read()  # no more than the archive says, compared with its checksum
@@ -246,7 +265,7 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = read(file)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects")
+        raise ValueError("it holds Python objects; save numbers, or strings made by astype(str)")
     if min(shape, default=0) < 0 or dtype.itemsize == 0:
         raise ValueError(f"its header speaks of {dtype} of shape {shape}")
     return shape, fortran, dtype
@@ -287,15 +306,6 @@ def _sparse(archive: _Archive) -> Any:
     return SparseRows(indptr, indices, data, int(shape[1]))
 
 
-def _load_targets(y: Any) -> Any:
-    if not isinstance(y, (str, os.PathLike)):
-        return y
-    try:
-        return np.load(y, mmap_mode="r")
-    except Exception as error:  # damaged bytes raise errors of many types in NumPy
-        raise DataError(f"{os.fspath(y)} is not a valid .npy file: {error}") from error
-
-
 def _only(files: Sequence[File | Pipe]) -> str:
     if len(files) != 1 or type(files[0]) is not File:
         raise DataError("NumPy's files are read one at a time, and not from a pipe")
@@ -304,25 +314,36 @@ def _only(files: Sequence[File | Pipe]) -> str:
 
 def _reader(
     X: Any,
-    y: Any,
-    weights: Any,
+    archive: _Archive | None,
+    maps: list[_Mapped],
     options: ReadOptions,
     path: str,
     format: str,
-    mapped: _Mapped,
     origin: dict[str, int] | None = None,
 ) -> ArrayReader | TableReader:
-    if not isinstance(X, SparseRows) and (X.ndim != 2 or X.dtype.kind not in "fiub"):
+    if not (isinstance(X, SparseRows) or _is_matrix(X)):
         raise DataError(f"{path} must hold a matrix of numbers, not {X.dtype} of shape {X.shape}")
+    y = _column(options.columns.target, "y", archive, maps)
+    weights = _column(options.columns.weight, "weights", archive, maps)
+
+    def visit(spans: Spans, rows: int) -> Iterator[tuple[int, int]]:
+        for mapped in maps:
+            spans = mapped.visit(spans, rows)
+        return iter(spans)
+
     reader = ArrayReader(
         X,
-        y,
+        options.y if y is None else y,
         weights,
         options,
         format=format,
         name=path,
         bytes_total=os.path.getsize(path),
-        visit=mapped.visit,
+        visit=visit,
         origin=origin,
     )
     return rows_or_table(reader, options)
+
+
+def _is_matrix(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"

@@ -142,6 +142,7 @@ def _format_within(file: Any) -> str | None:
     return (member and format_named(member)) or format_within(first_bytes(file))
 
 
+_ARRAYS = {"target", "weight"}
 _CSV = ("delimiter", "header", "encoding", "decimal", "missing", "skip_rows", "comment", "dates")
 
 
@@ -155,11 +156,11 @@ def _refuse_options(format: str, options: ReadOptions) -> None:
         why, where = "has nothing written like that", "CSV"
     else:
         columns, default = options.columns, type(options.columns)()
-        used_columns = {"bits", "names"} | (
-            {"drop", "interact", "offset"} if format == "vw" else set()
+        own = {"vw": {"drop", "interact", "offset"}, "npy": _ARRAYS, "npz": _ARRAYS}.get(
+            format, set()
         )
         given = [n for n in columns.__slots__ if getattr(columns, n) != getattr(default, n)]
-        unused = [name for name in given if name not in used_columns] + said
+        unused = [name for name in given if name not in {"bits", "names"} | own] + said
         why, where = "rows have no columns with names", "tables"
     for name in unused:
         spelled = "header=False" if name == "header" else f"{name}="
@@ -175,9 +176,10 @@ def open_files(files: Sequence[File | Pipe], options: ReadOptions) -> Reader:
     format = options.format or format_of(files)
     if format not in FORMATS:
         raise ValueError(f"there is no format {format!r}; there are {', '.join(FORMATS)}")
-    if options.multilabel and format not in ("svmlight", "vw") and options.targets:
+    if options.multilabel and FORMATS[format].is_table and options.targets:
         raise DataError(
-            f"{format} rows have one target each: several labels are for svmlight and VW text"
+            f"{format} rows have one target each: several labels are for svmlight and VW text, and "
+            "NumPy files"
         )
     _refuse_options(format, options)
     reader: Reader = load(FORMATS[format].opener)(files, replace(options, format=format))

@@ -48,11 +48,6 @@ class _OnDask(BaseASGD):
 
     # One pass, each row once, in the order of the partitions.
     max_iter, shuffle, warm_start, class_weight = 1, False, False, None
-    curves: Any = None
-    pairs: Any = None
-    negative: Any = ()
-    increasing: Any = ()
-    decreasing: Any = ()
 
     def _fit_on_dask(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, multi_output: bool
@@ -66,6 +61,7 @@ class _OnDask(BaseASGD):
             classes=None if classes is None else tuple(np.unique(classes).tolist()),
             outputs=outputs,
             reading=ReadOptions(n_features=width),
+            names=None if names is None else tuple(names),
         )
         client = _client(self.client)
         result = run(
@@ -112,7 +108,8 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
     ----------
     loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition
         As in `polyak.ASGDClassifier`, and so are ``penalty``, ``l1_ratio``, ``positive``,
-        ``intervals`` and ``multi_class``.
+        ``negative``, ``increasing``, ``decreasing``, ``intervals``, ``curves``, ``pairs`` and
+        ``multi_class``.
     rounds : int or "auto", default="auto"
         The number of times the workers' states are merged and distributed again. "auto" chooses
         it from the first rows.
@@ -157,7 +154,10 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         alpha: Any = "auto",
         penalty: str | None = "l2",
         l1_ratio: Any = 0.5,
-        positive: bool = False,
+        positive: Any = False,
+        negative: Any = (),
+        increasing: Any = (),
+        decreasing: Any = (),
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
@@ -167,6 +167,8 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         step: str = "auto",
         precondition: Any = "auto",
         intervals: bool = False,
+        curves: Any = None,
+        pairs: Any = None,
         multi_class: str = "auto",
         rounds: Any = "auto",
         chains: Any = "auto",
@@ -179,6 +181,9 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.positive = positive
+        self.negative = negative
+        self.increasing = increasing
+        self.decreasing = decreasing
         self.recipe = recipe
         self.fit_intercept = fit_intercept
         self.eta0 = eta0
@@ -188,6 +193,8 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         self.step = step
         self.precondition = precondition
         self.intervals = intervals
+        self.curves = curves
+        self.pairs = pairs
         self.multi_class = multi_class
         self.rounds = rounds
         self.chains = chains
@@ -251,7 +258,8 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
     Parameters
     ----------
     loss, alpha, recipe, fit_intercept, eta0, decay, power_t, average, step, precondition, intervals
-        As in `polyak.ASGDRegressor`, and so are ``penalty``, ``l1_ratio`` and ``positive``.
+        As in `polyak.ASGDRegressor`, and so are ``penalty``, ``l1_ratio``, ``positive``,
+        ``negative``, ``increasing``, ``decreasing``, ``curves`` and ``pairs``.
     rounds, chains, client, random_state, verbose
         As in `DaskASGDClassifier`.
 
@@ -284,7 +292,10 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         alpha: Any = "auto",
         penalty: str | None = "l2",
         l1_ratio: Any = 0.5,
-        positive: bool = False,
+        positive: Any = False,
+        negative: Any = (),
+        increasing: Any = (),
+        decreasing: Any = (),
         recipe: str = "auto",
         fit_intercept: bool = True,
         eta0: Any = "auto",
@@ -294,6 +305,8 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         step: str = "auto",
         precondition: Any = "auto",
         intervals: bool = False,
+        curves: Any = None,
+        pairs: Any = None,
         rounds: Any = "auto",
         chains: Any = "auto",
         client: Any = None,
@@ -307,6 +320,9 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self.penalty = penalty
         self.l1_ratio = l1_ratio
         self.positive = positive
+        self.negative = negative
+        self.increasing = increasing
+        self.decreasing = decreasing
         self.recipe = recipe
         self.fit_intercept = fit_intercept
         self.eta0 = eta0
@@ -316,6 +332,8 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self.step = step
         self.precondition = precondition
         self.intervals = intervals
+        self.curves = curves
+        self.pairs = pairs
         self.rounds = rounds
         self.chains = chains
         self.client = client

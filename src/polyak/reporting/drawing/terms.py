@@ -83,7 +83,8 @@ def _pair(panel: Panel, largest: float) -> Plot:
         for j, y in enumerate(up):
             one = float(value[x, y])
             title = f"{names[0]} {_label(a[x])}, {names[1]} {_label(b[y])}: {number(one)}"
-            kind, strength = "more" if one > 0 else "less", f"{abs(one) / largest:.2f}"
+            # By the square root, so that the pairs beside one that is much larger can be seen.
+            kind, strength = "more" if one > 0 else "less", f"{(abs(one) / largest) ** 0.5:.2f}"
             plot.bar((i, j), (i + 1, j + 1), kind, title, strength)
     for i in _ends(sizes[0]):
         place = (plot.left + 34, plot.x(i + 0.5), plot.right - 34)
