@@ -420,11 +420,11 @@ class NewtonSolver:
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
 
-    def continue_sums(self, other: NewtonSolver) -> None:
-        """Take over the sums of a solver that has learned the same rows."""
+    def continue_sums(self, sums: Floats) -> None:
+        """Take over the sums of another solver that has learned the same rows."""
         with one_blas_thread():
             self._count()
-        self._scorer.totals = other.sums()
+        self._scorer.totals = sums
 
     @property
     def dispersion(self) -> float:
