@@ -612,9 +612,14 @@ class Race:
         leads only where rows are absurd and it is clearly better. Where the weights themselves are
         asked for there is no choice, and they are made exact first.
         """
-        has_optimum = self._converge(rows, targets, weights)
-        if not (has_optimum and self.can_compare(len(rows))):
-            return
+        if self._converge(rows, targets, weights) and self.can_compare(len(rows)):
+            self._leave_out(rows, targets, weights)
+        lane = self.leader().lane
+        if lane.terms is not None and self.clock == self.scored:
+            lane.converge(rows, targets, weights)
+
+    def _leave_out(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> None:
+        """Choose the leader among lanes that can leave each of the rows out in turn."""
         able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(len(rows))]
         baseline: Any = self.baselines[0]
         threads, best = self.threads or processors(), []

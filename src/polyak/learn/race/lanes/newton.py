@@ -29,6 +29,7 @@ from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
+from polyak.model.terms import ExpandedRows
 from polyak.rows.sparse import Rows, core_rows, take_rows
 from polyak.storage.sandwich import Sandwich
 
@@ -171,7 +172,7 @@ class NewtonRacer(Lane):
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
-        self.newton = self._solver(self._own_rows(rows), self.candidates)
+        self.newton = self._solver(self._own_rows(rows[:CALIBRATION_ROWS]), self.candidates)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""
@@ -205,7 +206,9 @@ class NewtonRacer(Lane):
         """Return a function of a place: the scores of rows by weights found without them."""
         return self.newton.leaving_out(self._own_rows(rows), targets, weights)
 
-    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+    def converge(
+        self, rows: Rows | ExpandedRows, targets: NDArray[Any], weights: Floats | None
+    ) -> bool:
         with np.errstate(all="ignore"):
             self.newton, has_optimum = self.newton.converged(rows, targets, weights)
         return has_optimum

@@ -20,7 +20,7 @@ from polyak.learn.terms.axes import Axes
 from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
-from polyak.model.terms import ROWS_AT_A_TIME, Terms
+from polyak.model.terms import ROWS_AT_A_TIME, ExpandedRows, Terms
 from polyak.model.training_report import TermReport
 from polyak.rows.sparse import Rows, core_rows
 from polyak.storage.container import plain
@@ -121,7 +121,8 @@ class TermsLane(NewtonRacer):
         self._next_search, self._kept = 0, FirstRows("pairs")
 
     def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
-        return True
+        assert self.terms is not None
+        return super().converge(ExpandedRows(self.terms, rows), targets, weights)
 
     # -- learning ------------------------------------------------------------------------------
 
