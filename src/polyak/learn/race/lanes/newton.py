@@ -206,11 +206,10 @@ class NewtonRacer(Lane):
         """Return a function of a place: the scores of rows by weights found without them."""
         return self.newton.leaving_out(self._own_rows(rows), targets, weights)
 
-    def converge(
-        self, rows: Rows | ExpandedRows, targets: NDArray[Any], weights: Floats | None
-    ) -> bool:
+    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
+        own = rows if self.terms is None else ExpandedRows(self.terms, rows)
         with np.errstate(all="ignore"):
-            self.newton, has_optimum = self.newton.converged(rows, targets, weights)
+            self.newton, has_optimum = self.newton.converged(own, targets, weights)
         return has_optimum
 
     # -- learning ------------------------------------------------------------------------------

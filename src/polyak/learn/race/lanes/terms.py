@@ -20,7 +20,7 @@ from polyak.learn.terms.axes import Axes
 from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
-from polyak.model.terms import ROWS_AT_A_TIME, ExpandedRows, Terms
+from polyak.model.terms import ROWS_AT_A_TIME, Terms
 from polyak.model.training_report import TermReport
 from polyak.rows.sparse import Rows, core_rows
 from polyak.storage.container import plain
@@ -120,10 +120,6 @@ class TermsLane(NewtonRacer):
         """Look for no more pairs: other parts would find others."""
         self._next_search, self._kept = 0, FirstRows("pairs")
 
-    def converge(self, rows: Rows, targets: NDArray[Any], weights: Floats | None) -> bool:
-        assert self.terms is not None
-        return super().converge(ExpandedRows(self.terms, rows), targets, weights)
-
     # -- learning ------------------------------------------------------------------------------
 
     def _own_rows(self, rows: Rows) -> Rows:
@@ -135,13 +131,15 @@ class TermsLane(NewtonRacer):
     ) -> Floats:
         if again:
             return super().learn(given, again=again, stops=stops, threads=threads)
-        given, done = given.taken(), 0
-        sums: list[Floats] = []
+        done, sums = 0, list[Floats]()
         while done < given.total or not sums:
             end = min(done + ROWS_AT_A_TIME, given.total)
             if self._next_search:
                 end = min(end, done + self._next_search - len(self._kept))
-            part, here = given.part(done, end), stops[(stops > done) & (stops <= end)] - done
+            part, here = (
+                given.part(done, end).taken(),
+                stops[(stops > done) & (stops <= end)] - done,
+            )
             expanded = part._replace(rows=self._own_rows(part.rows))
             sums.append(super().learn(expanded, again=False, stops=here, threads=threads))
             if self._next_search and self.newton.left is None:
