@@ -174,7 +174,7 @@ class TermsLane(NewtonRacer):
         """Learn rows with the terms there are now, and nothing else."""
         self.newton = self._solver(self._own_rows(given.rows[:CALIBRATION_ROWS]), self.candidates)
         self.newton.threads = threads
-        release_memory()  # what the solver before has left: 40 MB of 420 on freMTPL2
+        release_memory()  # that of the solver before
         for begin in range(0, given.total, ROWS_AT_A_TIME):
             part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
             self.newton.fit_once(self._own_rows(part.rows), part.targets, part.weights)
