@@ -23,7 +23,7 @@ from polyak.storage.records import many, real, whole
 
 Floats = NDArray[np.float64]
 
-ROWS_AT_A_TIME = 2048
+ROWS_AT_A_TIME = 1024
 """Rows are expanded in parts of this many, so that little memory is taken beside the result."""
 
 Numbers = tuple[Annotated[float, real()], ...]
@@ -217,6 +217,20 @@ class Terms:
             found[:, done : done + term.size] = term.of(source[:, read : read + len(term.features)])
             read, done = read + len(term.features), done + term.size
         return found
+
+
+@dataclass(frozen=True)
+class ExpandedRows:
+    """Rows that are expanded in terms when some of them are asked for."""
+
+    terms: Terms
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, part: slice) -> SparseRows:
+        return self.terms.expand(self.rows[part])
 
 
 def columns_of(rows: Rows, features: Sequence[int]) -> Floats:

@@ -92,6 +92,8 @@ class HeldRows:
             return
         if columns:  # with some to spare: features appear one by one
             width = max(min(width + width // 8, self.first + most), columns)
+        if not self.count:
+            self._Z = np.zeros((0, columns))  # freed before others are allocated
         wider = np.zeros((self.block, width), dtype)
         wider[: self.count, :columns] = self._Z[: self.count]
         self._Z = wider

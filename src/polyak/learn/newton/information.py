@@ -185,6 +185,10 @@ class Information:
             W[:, :, k : k + each] = unflat(factor.T @ (factor @ own), each)
         return self.moved_to(W)
 
+    def gradient(self) -> Floats:
+        """Return the gradient of the losses at W."""
+        return self._products_with(self.W) - self.P if self.exact else self.P
+
     def _right(self) -> Floats:
         """Return the right-hand side of the equations that W solves, without the penalty."""
         return self.P if self.exact else self._products_with(self.W) - self.P

@@ -58,7 +58,8 @@ class Learned:
     @classmethod
     def none(cls, objective: Objective) -> Learned:
         """Return what is known before the first row."""
-        standard, term_of = Standard(fit_intercept=objective.fit_intercept), objective.term_of
+        first, term_of = objective.first_of_terms, objective.term_of
+        standard = Standard(fit_intercept=objective.fit_intercept, as_they_are_from=first)
         smoothing = None if term_of is None else Smoothing(term_of, objective.sign_of)
         return cls(objective, standard, objective.no_rows(), smoothing=smoothing)
 

@@ -52,6 +52,8 @@ class Objective:
     term_of : function, optional
         From features to the numbers of their terms, where each term has a penalty of its own: see
         `polyak.learn.newton.smoothing`.
+    first_of_terms : int, optional
+        The first feature that is a basis function of a term.
     sign_of : function, optional
         From features to the signs of their weights: 1, -1, or 0 where any will do.
     has_offsets : bool
@@ -69,6 +71,7 @@ class Objective:
     together: bool = False
     sparsity: Sparsity | None = None
     term_of: TermOf | None = None
+    first_of_terms: int | None = None
     sign_of: SignOf | None = None
     has_offsets: bool = False
 

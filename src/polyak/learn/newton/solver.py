@@ -30,7 +30,7 @@ from polyak.learn.newton.cadence import (
     LONG_BLOCK,
     Cadence,
 )
-from polyak.learn.newton.converging import AllRows, converged, has_no_optimum
+from polyak.learn.newton.converging import AllRows, converged, has_no_optimum, terms_converged
 from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
@@ -44,6 +44,7 @@ from polyak.learn.newton.smoothing import FEWEST, Smoothing
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
+from polyak.model.terms import ExpandedRows
 from polyak.rows.sparse import Rows, as_rows, in_core_types
 from polyak.rows.taken import SomeRows, bits_of, taken
 from polyak.storage.sandwich import Sandwich
@@ -431,11 +432,11 @@ class NewtonSolver:
         with one_blas_thread():
             return self._scorer.sums(self._learned.known, self._held, self.threads)
 
-    def continue_sums(self, other: NewtonSolver) -> None:
-        """Take over the sums of a solver that has learned the same rows."""
+    def continue_sums(self, sums: Floats) -> None:
+        """Take over the sums of another solver that has learned the same rows."""
         with one_blas_thread():
             self._count()
-        self._scorer.totals = other.sums()
+        self._scorer.totals = sums
 
     @property
     def dispersion(self) -> float:
@@ -505,7 +506,7 @@ class NewtonSolver:
 
     def converged(
         self,
-        X: Rows,
+        X: Rows | ExpandedRows,
         y: ArrayLike,
         sample_weight: Floats | None,
         offsets: Floats | None = None,
@@ -521,9 +522,14 @@ class NewtonSolver:
         shrink = learned.penalty().shrink[:, own.smallest]
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         rows = AllRows(X, learned, own.signs(np.asarray(y)), None, offsets, self.threads)
-        rows = replace(rows, weights=usual_weights(rows.norms(), weights))
+        # Basis functions are never absurd, so there is no need to expand rows for their norms.
+        plain = replace(rows, X=X.rows) if isinstance(X, ExpandedRows) else rows
+        rows = replace(rows, weights=usual_weights(plain.norms(), weights))
         loss = own.smooth_loss(len(X), learned.columns)
         with one_blas_thread():
+            if learned.smoothing is not None:
+                done._learned = terms_converged(loss, learned, rows)
+                return done, True
             how = (rows, shrink, own.smallest)
             found = converged(loss, learned.padded(), *how, intervals=own.intervals)
             if not found.is_finite():

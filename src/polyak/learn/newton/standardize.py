@@ -43,6 +43,10 @@ class Standard:
     ----------
     fit_intercept : bool
         Without an intercept nothing could undo a shift, so the centres are zero.
+    as_they_are_from : int, optional
+        Features from this one on are left as they are: basis functions are centred and have a size
+        of their own. Most rows may be next to zero in one that is large for a few values, and in
+        units of most rows these would be absurd.
 
     Examples
     --------
@@ -57,8 +61,8 @@ class Standard:
     (array([[2. , 0.2]]), array([-3997.]))
     """
 
-    def __init__(self, *, fit_intercept: bool = True) -> None:
-        self.fit_intercept = fit_intercept
+    def __init__(self, *, fit_intercept: bool = True, as_they_are_from: int | None = None) -> None:
+        self.fit_intercept, self.as_they_are_from = fit_intercept, as_they_are_from
         self.features: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.centre: Floats = np.empty(0)
         self.spread: Floats = np.empty(0)
@@ -103,7 +107,8 @@ class Standard:
         """Add columns for these features."""
         self.features = np.concatenate([self.features, features])
         self.centre = np.concatenate([self.centre, np.zeros(len(features))])
-        self.spread = np.concatenate([self.spread, np.zeros(len(features))])
+        known = self.as_they_are_from is not None and features >= self.as_they_are_from
+        self.spread = np.concatenate([self.spread, np.zeros(len(features)) + known])
         self.squares = np.concatenate([self.squares, np.zeros(len(features))])
         self.varied = np.concatenate([self.varied, np.zeros(len(features))])
         self._sort()
@@ -125,7 +130,8 @@ class Standard:
         sample = np.empty((len(rows), len(self)))
         self.fill(rows, sample)  # as they are: nothing has a centre yet
         if self.fit_intercept and len(sample):
-            self.centre = np.sort(sample, axis=0)[len(sample) // 2]
+            median = np.sort(sample, axis=0)[len(sample) // 2]
+            self.centre = np.where(self.spread == 0, median, 0.0)
             sample -= self.centre
         self.find_spreads(sample)
 

@@ -624,10 +624,15 @@ class Race:
         leads only where rows are absurd and it is clearly better. Where the weights themselves are
         asked for there is no choice, and they are made exact first.
         """
-        has_optimum, rows = self._converge(given), given.total
-        if not (has_optimum and self.can_compare(rows)):
-            return
-        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(rows)]
+        if self._converge(given) and self.can_compare(given.total):
+            self._leave_out(given)
+        lane = self.leader().lane
+        if lane.terms is not None and self.clock == self.scored:
+            lane.converge(given)
+
+    def _leave_out(self, given: TrainingRows) -> None:
+        """Choose the leader among lanes that can leave each of the rows out in turn."""
+        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(given.total)]
         baseline: Any = self.baselines[0]
         threads, best = self.threads or processors(), []
         sums: dict[int, Floats] = {}

@@ -30,6 +30,7 @@ from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
+from polyak.model.terms import ExpandedRows
 from polyak.rows.sparse import Rows, core_rows, take_rows
 from polyak.storage.sandwich import Sandwich
 
@@ -173,7 +174,7 @@ class NewtonRacer(Lane):
 
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
-        self.newton = self._solver(self._own_rows(rows), self.candidates)
+        self.newton = self._solver(self._own_rows(rows[:CALIBRATION_ROWS]), self.candidates)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> CheckedRows:
         """Refuse what cannot be learned from, unless another lane has done so."""
@@ -207,8 +208,10 @@ class NewtonRacer(Lane):
         return self.newton.leaving_out(self._own_rows(given.rows), *own)
 
     def converge(self, given: TrainingRows) -> bool:
+        rows = given.rows if self.terms is None else ExpandedRows(self.terms, given.rows)
+        own = (given.targets, given.weights, given.offsets)
         with np.errstate(all="ignore"):
-            self.newton, has_optimum = self.newton.converged(*given[:3], given.offsets)
+            self.newton, has_optimum = self.newton.converged(rows, *own)
         return has_optimum
 
     # -- learning ------------------------------------------------------------------------------

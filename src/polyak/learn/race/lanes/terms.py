@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import score_rows
+from polyak.free_memory import release_memory
 from polyak.learn.newton.block.curvature import curvature, with_offsets
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import NewOutput, Problem
 from polyak.learn.recipes import Recipe, TermsCandidate
+from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
 from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
@@ -59,7 +61,10 @@ class TermsLane(NewtonRacer):
 
     def _objective(self, candidates: list[Any]) -> Objective:
         own = super()._objective(candidates)
+        assert self.problem.columns is not None
+        begin = self.problem.columns.n_features
         own = replace(own, intervals=False, sparsity=None, term_of=self.term_of)
+        own = replace(own, first_of_terms=begin)
         return own if own.sign_of is None else replace(own, sign_of=self.sign_of)
 
     @property
@@ -115,9 +120,6 @@ class TermsLane(NewtonRacer):
         """Look for no more pairs: other parts would find others."""
         self._next_search, self._kept = 0, FirstRows("pairs")
 
-    def converge(self, given: TrainingRows) -> bool:
-        return True
-
     # -- learning ------------------------------------------------------------------------------
 
     def _own_rows(self, rows: Rows) -> Rows:
@@ -129,13 +131,15 @@ class TermsLane(NewtonRacer):
     ) -> Floats:
         if again:
             return super().learn(given, again=again, stops=stops, threads=threads)
-        given, done = given.taken(), 0
-        sums: list[Floats] = []
+        done, sums = 0, list[Floats]()
         while done < given.total or not sums:
             end = min(done + ROWS_AT_A_TIME, given.total)
             if self._next_search:
                 end = min(end, done + self._next_search - len(self._kept))
-            part, here = given.part(done, end), stops[(stops > done) & (stops <= end)] - done
+            part, here = (
+                given.part(done, end).taken(),
+                stops[(stops > done) & (stops <= end)] - done,
+            )
             expanded = part._replace(rows=self._own_rows(part.rows))
             sums.append(super().learn(expanded, again=False, stops=here, threads=threads))
             if self._next_search and self.newton.left is None:
@@ -146,31 +150,31 @@ class TermsLane(NewtonRacer):
         return np.concatenate(sums)
 
     def _search(self, threads: int) -> None:
-        """Look for pairs in all rows so far; if they are others, learn the rows again with them."""
+        """Look for pairs in all rows so far, and learn the rows again with those that are found."""
         assert self.terms is not None
-        kept, before, known = self._kept.joined(), self.newton, self.terms
-        rows, axes = kept.rows, self.axes
-        self.terms = known.curves_only()
-        if self.terms.size < known.size:
-            self._learn_anew(kept, threads)
-        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
-        binned, unexplained = axes.binned(rows), self._unexplained(kept)
-        pairs, gains = find_pairs(binned, *unexplained, self.newton.dispersion, most)
-        self.terms = axes.with_pairs(self.terms, pairs, gains, rows)
-        if [term.name for term in self.terms.terms] == [term.name for term in known.terms]:
-            self.newton, self.terms = before, known
-        elif len(self.terms.terms) > len(known.curves_only().terms):
-            self._learn_anew(kept, threads)
-        self.newton.continue_sums(before)
+        kept, axes, sums = self._kept.joined(), self.axes, self.newton.sums()
         last = self._next_search >= LAST_SEARCH
         self._next_search = 0 if last else 2 * self._next_search
         if last:
             self._kept = FirstRows("pairs")
+        before, self.terms = self.terms, self.terms.curves_only()
+        if self.terms.size < before.size:
+            self._learn_anew(kept, threads)
+        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
+        unexplained = self._unexplained(kept)
+        pairs, gains = find_pairs(
+            axes.binned(kept.rows), *unexplained, self.newton.dispersion, most
+        )
+        if pairs:
+            self.terms = axes.with_pairs(self.terms, pairs, gains, kept.rows)
+            self._learn_anew(kept, threads)
+        self.newton.continue_sums(sums)
 
     def _learn_anew(self, given: TrainingRows, threads: int) -> None:
         """Learn rows with the terms there are now, and nothing else."""
-        self.newton = self._solver(self._own_rows(given.rows[:FIRST_SEARCH]), self.candidates)
+        self.newton = self._solver(self._own_rows(given.rows[:CALIBRATION_ROWS]), self.candidates)
         self.newton.threads = threads
+        release_memory()  # that of the solver before
         for begin in range(0, given.total, ROWS_AT_A_TIME):
             part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
             rows, targets, weights, _, _, offsets = part
