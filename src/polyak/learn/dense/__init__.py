@@ -1,1 +1,1 @@
-"""Linear models of wide dense rows: blocks of matrix products, on whatever device holds the rows."""
+"""Linear models of wide dense rows: matrix products, on whatever device holds the rows."""

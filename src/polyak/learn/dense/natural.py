@@ -44,8 +44,8 @@ class NaturalSteps:
     rates: NDArray[np.float64]
     W: Any
     b: Any
-    mean_W: Any
-    mean_b: Any
+    averaged: Any
+    averaged_intercepts: Any
     step: float
     lost: NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class NaturalSteps:
 
     def plain(self, xp: Any) -> tuple[Any, Any]:
         """Return the averages, for rows as they are."""
-        return self.units.plain(xp, self.mean_W, self.mean_b)
+        return self.units.plain(xp, self.averaged, self.averaged_intercepts)
 
     def learned(
         self, xp: Any, kind: str, blocks: Sequence[Block], penalty: float, *, fit_intercept: bool
@@ -82,9 +82,9 @@ class NaturalSteps:
         W = W - size * units.filtered(xp, G + penalty * W, along, 1.0 / (units.rest + RIDGE))
         b = b - size * g if fit_intercept else b
         share = min(3.0 / (self.step + 3.0), 1.0)  # of the newest in an average by squared steps
-        mean_W = (1.0 - share) * self.mean_W + share * W
-        mean_b = (1.0 - share) * self.mean_b + share * b
-        kept = [W, b, mean_W, mean_b]
+        averaged = (1.0 - share) * self.averaged + share * W
+        averaged_intercepts = (1.0 - share) * self.averaged_intercepts + share * b
+        kept = [W, b, averaged, averaged_intercepts]
         return NaturalSteps(units, self.rates, *kept, self.step + 1.0, 0.5 * self.lost)
 
     def fewer(self) -> NaturalSteps:
@@ -96,8 +96,8 @@ class NaturalSteps:
             self.rates[keep],
             self.W[:, lists],
             self.b[lists],
-            self.mean_W[:, lists],
-            self.mean_b[lists],
+            self.averaged[:, lists],
+            self.averaged_intercepts[lists],
             self.step,
             self.lost[keep],
         )

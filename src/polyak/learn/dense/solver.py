@@ -32,11 +32,13 @@ FIRST_SOLVE, FEW_ROWS, MANY_ROWS = 125, 1000, 16_000
 """Problems are solved with this many rows and at every doubling: with few rows for two neighbours
 on either side of the best penalty, then for one. After many rows the penalty is settled."""
 BLOCK, STEP = 1024, 16384
-"""The rows of a product, where a processor computes it; of one on a device, and of a natural step."""
+"""The rows of a product on a processor, and of one on a device or of a natural step."""
 STEPS, LAST_STEPS = 10, 40
 GAIN, LAST_GAIN = 1e-3, 1e-4
 """The iterations of a solution, and the share of the objective that the last must gain: of those
 that choose the penalty, and of the model."""
+FEWEST = 1.25
+"""How many times the rows of a solution there must be for the rows since to tell."""
 NEAREST = 1e-9
 """How much worse than its neighbour a penalty counts that was not solved, so that it does not win
 a tie."""
@@ -68,10 +70,12 @@ class DenseSolver:
     ) -> None:
         self.kind, self.penalties, self.outputs = kind, penalties, outputs
         self.fit_intercept, self.most_bytes = fit_intercept, most_bytes
-        self.clock = 0
+        self.clock = self.since = 0
+        self.ratio = float(penalties[1] / penalties[0]) if len(penalties) > 1 else 1.0
         self.next_solve = FIRST_SOLVE
         self.solved = [len(penalties) // 2]  # the places of the penalties that have weights
         self.recent: Floats = np.zeros(1)  # their rated losses since the last solution
+        self.curve: dict[int, float] = {}  # those of the last penalties that many rows compared
         self.totals: Floats = np.zeros((1, SUMS))  # their sums since the last milestone
         self.blocks: list[Block] = []  # full ones
         self.open: list[Block] = []  # the parts of the one that is not
@@ -100,6 +104,10 @@ class DenseSolver:
         """The memory of weights and held rows."""
         held = sum(block.rows.nbytes for block in (*self.blocks, *self.open))
         return int(held + self.plain[0].nbytes)
+
+    def held(self) -> list[Block]:
+        """Return all rows that are held."""
+        return [*self.blocks, _joined(self.xp, self.open)] if self.open else self.blocks
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -211,19 +219,23 @@ class DenseSolver:
             wanted = list(range(best % 2, len(self.penalties), 2))
         self.plain = self._solution(wanted, STEPS, GAIN)[1]
         self.totals = self.totals[self._nearest(wanted)]
+        self.curve = self._losses()
         self.solved, self.recent = wanted, np.zeros(len(wanted))
+        self.since = self.clock
 
     def _solution(
-        self, places: list[int], most: int, gain: float
+        self, places: list[int], most: int, gain: float, penalty: float | None = None
     ) -> tuple[tuple[Units, Any, Any], tuple[Any, Any]]:
         """Return units and weights at penalties of the grid, and the weights of shifted rows."""
-        xp, blocks = self.xp, [*self.blocks, *([_joined(self.xp, self.open)] * bool(self.open))]
+        xp, blocks = self.xp, self.held()
         units = Units.of(xp, self.moments)
         near = self._nearest(places)
         A, c = self.plain[0][:, near], self.plain[1][near]
         W, b = units.standard(xp, A, c)
         bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, A, c))))
-        per_row = self.penalties[places] / self.moments.count
+        per_row = (self.penalties[places] if penalty is None else np.array([penalty])) / (
+            self.moments.count
+        )
         penalties = xp.asarray(per_row.astype(np.float32), device=W.device)
         W, b = solve(
             xp,
@@ -243,9 +255,28 @@ class DenseSolver:
         """Return where the solved penalty nearest to each of these places is."""
         return [min(range(len(self.solved)), key=lambda n: abs(self.solved[n] - p)) for p in places]
 
+    def _losses(self) -> dict[int, float]:
+        """Return the losses of penalties, as they were before the last solution if rows are few."""
+        few = self.steps is not None or self.clock < FEWEST * self.since
+        return self.curve if few else dict(zip(self.solved, self.recent.tolist(), strict=True))
+
+    def penalty(self, place: int) -> float:
+        """Return the penalty of a place of the grid, or a better one close by.
+
+        That is the minimum of a parabola through its loss and those of its neighbours.
+        """
+        lost = self._losses()
+        if not {place - 1, place, place + 1} <= lost.keys():
+            return float(self.penalties[place])
+        low, own, high = (lost[place + step] for step in (-1, 0, 1))
+        bend = low - 2.0 * own + high
+        away = 0.5 * (low - high) / bend if bend > 0 else 0.0
+        return float(self.penalties[place] * self.ratio ** np.clip(away, -0.5, 0.5))
+
     def _begin_steps(self) -> None:
         """Let go of rows, and go on in natural steps from the best solution."""
         best = self.best
+        self.curve = self._losses()
         (units, W, b), _ = self._solution([best], STEPS, GAIN)
         self.totals = self.totals[self._nearest([best])]
         self.solved, self.recent = [best], np.zeros(1)
@@ -288,7 +319,7 @@ class DenseSolver:
         return found
 
     def _weights(self, place: int) -> tuple[Floats, Floats]:
-        xp, left = self.xp, [*self.blocks, *([_joined(self.xp, self.open)] * bool(self.open))]
+        xp, left = self.xp, self.held()
         if self.steps is not None:
             steps = self._stepped(left) if left else self.steps
             A, c = steps.plain(xp)
@@ -296,7 +327,7 @@ class DenseSolver:
         elif not left:
             A, c = self.plain[0][:, 0], self.plain[1][0]
         else:
-            _, (A, c) = self._solution([place], LAST_STEPS, LAST_GAIN)
+            _, (A, c) = self._solution([place], LAST_STEPS, LAST_GAIN, self.penalty(place))
             A, c = A[:, 0], c[0]
         c = c - self.shift @ A
         return (
@@ -315,7 +346,7 @@ class DenseSolver:
             "weights": self.plain[0],
             "intercepts": self.plain[1],
         }
-        if held := [*self.blocks, *self.open]:
+        if held := self.held():
             block = _joined(self.xp, held)
             found |= {"rows": block.rows, "targets": block.targets}
             found |= {} if block.weights is None else {"row_weights": block.weights}
@@ -362,8 +393,10 @@ class DenseSolver:
         """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         arrays = {name: np.array(_on_host(one)) for name, one in self.arrays().items()}
         arrays |= {"recent": self.recent.copy(), "totals": self.totals.copy()}
-        page: Page = {name: getattr(self, name) for name in ("clock", "next_solve", "solved")}
-        page["count"] = self.moments.count
+        page: Page = {
+            name: getattr(self, name) for name in ("clock", "next_solve", "solved", "since")
+        }
+        page |= {"count": self.moments.count, "curve": sorted(self.curve.items())}
         if self.steps is not None:
             page |= {"step": self.steps.step, "rest": self.steps.units.rest}
             arrays |= {"steps.rates": self.steps.rates, "steps.lost": self.steps.lost}
@@ -372,7 +405,8 @@ class DenseSolver:
     def set_state(self, stored: StoredState) -> None:
         """Go on from what `state` returned."""
         self.clock, self.next_solve = stored.whole("clock"), stored.whole("next_solve", least=1)
-        self.solved = stored.field("solved")
+        self.solved, self.since = stored.field("solved"), stored.whole("since", most=self.clock)
+        self.curve = {int(place): float(loss) for place, loss in stored.field("curve")}
         places = set(range(len(self.penalties)))
         stored.require(
             bool(self.solved) and set(self.solved) <= places, "solved", "are no penalties"
@@ -402,8 +436,8 @@ class DenseSolver:
         if "step" in stored.page:
             size = min(d, MOST_AXES)
             own = {
-                **dict.fromkeys(("W", "mean_W"), (d, rates, K)),
-                **dict.fromkeys(("b", "mean_b"), (rates, K)),
+                **dict.fromkeys(("W", "averaged"), (d, rates, K)),
+                **dict.fromkeys(("b", "averaged_intercepts"), (rates, K)),
                 **dict.fromkeys(("mean", "spread"), (d,)),
                 "axes": (d, size),
                 "variances": (size,),
@@ -446,7 +480,8 @@ class DenseSolver:
         if self.steps is None:
             self._begin_steps()
         xp, mine, theirs = self.xp, self.steps, other.steps
-        assert mine is not None and theirs is not None
+        assert mine is not None
+        assert theirs is not None
         share = rows / max(self.clock + rows, 1)
         (A, c), (B, e) = mine.plain(xp), theirs.plain(other.xp)
         B, e = (xp.asarray(_on_host(one), device=A.device) for one in (B, e))
@@ -472,7 +507,14 @@ class DenseSolver:
         alone = self.kind == "log_loss" and not mirrors
         grown.outputs = self.outputs + 1 + mirrors
         grown.kind = "log_loss" if alone else "softmax"
-        for name in ("weights", "intercepts", "steps.W", "steps.b", "steps.mean_W", "steps.mean_b"):
+        for name in (
+            "weights",
+            "intercepts",
+            "steps.W",
+            "steps.b",
+            "steps.averaged",
+            "steps.averaged_intercepts",
+        ):
             if name not in arrays:
                 continue
             old = arrays[name]
@@ -494,7 +536,7 @@ class DenseSolver:
         return grown
 
 
-OF_STEPS = ("W", "b", "mean_W", "mean_b")
+OF_STEPS = ("W", "b", "averaged", "averaged_intercepts")
 OF_UNITS = ("mean", "spread", "axes", "variances")
 
 

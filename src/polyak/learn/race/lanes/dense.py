@@ -161,6 +161,9 @@ class DenseLane(Lane):
         with np.errstate(all="ignore"), self._same_bits():
             return self.solver.weights(place)
 
+    def found(self, place: int) -> dict[str, Any]:
+        return {"penalty": float(f"{self.solver.penalty(place):.3g}")}
+
     def average_start(self, place: int) -> Floats:
         """Return NaN: nothing is averaged."""
         return np.full(self.problem.outputs, np.nan)

@@ -353,6 +353,10 @@ class Lane(Protocol):
         """Return what is known of each term of an additive model."""
         return ()
 
+    def found(self, place: int) -> dict[str, Any]:
+        """Return fields of its report that differ from the candidate's settings."""
+        return {}
+
     def average_start(self, place: int) -> Floats:
         """Return the row at which each output's average began; NaN where nothing is averaged."""
 
