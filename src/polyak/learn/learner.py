@@ -162,6 +162,7 @@ class Learner:
         given = rows_there(X, targets, weights, order, self.loss, again)
         if self.race is not None:
             self.race.threads = self.threads
+            given = self.race.placed(given)
             relative = in_units(given.weights, len(given.rows), self.calibration.weight_unit)
             self.race, self.classes = learn_rows(
                 self.race,
@@ -373,7 +374,7 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        sample, classes = given.first(self.recipe.first_rows), self.classes
+        sample, classes = given.first(self.recipe.first_rows).on_host(), self.classes
         if classes is None and self.loss.classifies:
             advice = "shuffle the rows" if self.watch is None else self.watch.advice
             classes = classes_of(sample.targets, advice)
@@ -391,12 +392,12 @@ class Learner:
             in_memory=self.in_memory,
             columns=self.columns,
         )
-        race.threads = self.threads
+        race.threads, given = self.threads, race.placed(given)
         unit, may_join = calibration.weight_unit, self.classes is None
         given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
         self.race, self.classes = learn_rows(race, classes, self.recipe, given, may_join=may_join)
         self.classes_may_join, self.calibration = may_join, calibration
         self._first = FirstRows()
         if self.watch is not None:
-            self.watch.begin(given.first(self.recipe.first_rows))
+            self.watch.begin(given.first(self.recipe.first_rows).on_host())
             self.watch.look(self.race, self.classes, self.loss)

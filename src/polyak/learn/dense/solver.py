@@ -24,6 +24,7 @@ from polyak.learn.dense.natural import FEWER_EVERY, NaturalSteps
 from polyak.learn.dense.optimum import MOST_AXES, Block, Moments, Units, scores_of, solve
 from polyak.learn.race.history import RATED, SUMS
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.rows.tensors import on_host
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -85,14 +86,18 @@ class DenseSolver:
     def begin(self, rows: Any) -> None:
         """Take the shift from the first rows, and the library and device that hold them."""
         xp = self.xp = array_namespace(rows)
-        self.on_host = isinstance(rows, np.ndarray)
-        self.block = BLOCK if self.on_host else STEP
+        self._set_place(rows)
         self.shift = xp.mean(xp.astype(rows, xp.float32), axis=0)
         d = rows.shape[1]
         zeros = xp.zeros_like(self.shift)
         self.moments = Moments(0.0, zeros, xp.zeros((d, d), dtype=xp.float32, device=zeros.device))
         W = xp.zeros((d, 1, self.outputs), dtype=xp.float32, device=zeros.device)
         self.plain = (W, W[0])  # weights and intercepts of shifted rows
+
+    def _set_place(self, array: Any) -> None:
+        """Learn in blocks that suit the device of an array."""
+        self.on_host = isinstance(array, np.ndarray)
+        self.block = BLOCK if str(getattr(array, "device", "cpu")) == "cpu" else STEP
 
     @property
     def best(self) -> int:
@@ -140,7 +145,7 @@ class DenseSolver:
             work = (partial(self._score, block, limited), partial(self.moments.add, block))
             found = on_threads(lambda one: one(), work, threads if self.on_host else 1)[0]
             if scores is not None:
-                scores[done:end] = np.asarray(_on_host(found), dtype=np.float64)
+                scores[done:end] = np.asarray(on_host(found), dtype=np.float64)
             self.open.append(block)
             self.clock, done = self.clock + end - done, end
             if done in ends:
@@ -185,7 +190,7 @@ class DenseSolver:
             (weight * share) @ rated,
             xp.sum(xp.astype(~full, rated.dtype), axis=(0, 2)),
         ]
-        of_each = np.asarray(_on_host(xp.stack(sums, axis=1)), dtype=np.float64)
+        of_each = np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64)
         best = int(np.argmin(self.recent))
         if self.steps is None:
             self.recent = self.recent + of_each[:, RATED]
@@ -331,8 +336,8 @@ class DenseSolver:
             A, c = A[:, 0], c[0]
         c = c - self.shift @ A
         return (
-            np.asarray(_on_host(A).T, dtype=np.float64),
-            np.asarray(_on_host(c), dtype=np.float64),
+            np.asarray(on_host(A).T, dtype=np.float64),
+            np.asarray(on_host(c), dtype=np.float64),
         )
 
     # -- state ---------------------------------------------------------------------------------
@@ -358,8 +363,7 @@ class DenseSolver:
     def set_arrays(self, arrays: dict[str, Any]) -> None:
         """Go on with these arrays, with the library and device that they are of."""
         self.xp = array_namespace(arrays["shift"])
-        self.on_host = isinstance(arrays["shift"], np.ndarray)
-        self.block = BLOCK if self.on_host else STEP
+        self._set_place(arrays["shift"])
         self.shift = arrays["shift"]
         self.moments = Moments(self.moments.count, arrays["sums"], arrays["products"])
         self.plain = (arrays["weights"], arrays["intercepts"])
@@ -383,7 +387,7 @@ class DenseSolver:
         if xp is not self.xp or getattr(like, "device", None) != getattr(
             self.shift, "device", None
         ):
-            moved = {name: _on_host(one) for name, one in self.arrays().items()}
+            moved = {name: on_host(one) for name, one in self.arrays().items()}
             device = None if isinstance(like, np.ndarray) else like.device
             self.set_arrays(
                 {n: xp.asarray(np.asarray(one), device=device) for n, one in moved.items()}
@@ -391,7 +395,7 @@ class DenseSolver:
 
     def state(self) -> tuple[Page, Arrays]:
         """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
-        arrays = {name: np.array(_on_host(one)) for name, one in self.arrays().items()}
+        arrays = {name: np.array(on_host(one)) for name, one in self.arrays().items()}
         arrays |= {"recent": self.recent.copy(), "totals": self.totals.copy()}
         page: Page = {
             name: getattr(self, name) for name in ("clock", "next_solve", "solved", "since")
@@ -460,7 +464,7 @@ class DenseSolver:
         known = 0 if base is None else base.clock
         for other in others:
             if other.steps is None:
-                arrays = {name: _on_host(one) for name, one in other.arrays().items()}
+                arrays = {name: on_host(one) for name, one in other.arrays().items()}
                 rows = self.xp.asarray(arrays["rows"][known:] + arrays["shift"])
                 own = arrays.get("row_weights")
                 self.learn(
@@ -484,8 +488,8 @@ class DenseSolver:
         assert theirs is not None
         share = rows / max(self.clock + rows, 1)
         (A, c), (B, e) = mine.plain(xp), theirs.plain(other.xp)
-        B, e = (xp.asarray(_on_host(one), device=A.device) for one in (B, e))
-        e = e + xp.tensordot(self.shift - xp.asarray(_on_host(other.shift)), B, axes=1)
+        B, e = (xp.asarray(on_host(one), device=A.device) for one in (B, e))
+        e = e + xp.tensordot(self.shift - xp.asarray(on_host(other.shift)), B, axes=1)
         best, their_best = slice(mine.best, mine.best + 1), slice(theirs.best, theirs.best + 1)
         A = (1.0 - share) * A[:, best] + share * B[:, their_best]
         c = (1.0 - share) * c[best] + share * e[their_best]
@@ -555,8 +559,3 @@ def _joined(xp: Any, parts: list[Block]) -> Block:
         xp.concat([part.targets for part in parts], axis=0),
         None if own[0] is None else xp.concat(own, axis=0),
     )
-
-
-def _on_host(array: Any) -> Any:
-    """Return an array as NumPy reads it."""
-    return array.cpu() if hasattr(array, "cpu") else getattr(array, "get", lambda: array)()

@@ -76,6 +76,10 @@ class DenseLane(Lane):
         """All stay: those that are far from the best cost nothing."""
         return len(self.numbers)
 
+    @property
+    def takes_tensors(self) -> bool:
+        return True
+
     def warm_up(self, rows: Rows) -> None:
         self.solver.begin(rows)
 

@@ -268,6 +268,11 @@ class Lane(Protocol):
         return []
 
     @property
+    def takes_tensors(self) -> bool:
+        """Whether it learns tensors on the device that holds them."""
+        return False
+
+    @property
     def checks_while_learning(self) -> bool:
         """Whether `learn` refuses rows before it has learned any of them."""
         return False
