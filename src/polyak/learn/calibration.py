@@ -151,7 +151,6 @@ def calibrated(
     features: int | None,
     may_drift: bool,
     at_hand: bool,
-    in_memory: bool = False,
     columns: SourceColumns | None = None,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
@@ -189,7 +188,6 @@ def calibrated(
         centre=_centre(usual, dtype, recipe),
         begin_at=begin_at,
         at_hand=at_hand,
-        in_memory=in_memory,
         columns=columns,
     )
     shifted = problem.centre.shifted(usual)

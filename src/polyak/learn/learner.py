@@ -100,7 +100,6 @@ class Learner:
         self.race: Race | None = None
         self.classes_may_join = False  # as long as they are not given
         self.at_hand = False  # all rows are in memory, and `compare` follows
-        self.in_memory = False  # all rows are in memory
         self._first = FirstRows()
         self.threads: int | None = None  # that learn; None for the number of processors
         self.lock = Lock()
@@ -389,7 +388,6 @@ class Learner:
             features=self._most_features,
             may_drift=self.watch is not None,
             at_hand=self.at_hand,
-            in_memory=self.in_memory,
             columns=self.columns,
         )
         race.threads, given = self.threads, race.placed(given)

@@ -86,7 +86,6 @@ def learn_in_memory(
     present = data.present()
     n = data.rows.shape[0]
     new = learner.rows_seen == 0
-    learner.in_memory = new
     if passes is None:
         everything = np.arange(n) if present is None else present
         learner, passes = _learn_while_it_helps(

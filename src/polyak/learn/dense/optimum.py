@@ -56,13 +56,15 @@ class Moments:
 
 @dataclass(slots=True)
 class Units:
-    """Means and spreads of features, and the principal axes of standardised rows.
+    """Means and spreads of features, and the second moments of standardised rows.
 
-    Beyond the axes, rows have the variance ``rest`` in every direction.
+    Along their principal axes these have the given variances; beyond, about the variance ``rest``
+    in every direction.
     """
 
     mean: Any
     spread: Any
+    products: Any
     axes: Any
     variances: Any
     rest: float
@@ -85,7 +87,7 @@ class Units:
         axes = axes @ inside
         left = float(xp.sum(xp.linalg.diagonal(M)) - xp.sum(variances))
         rest = max(left, 0.0) / max(d - size, 1)
-        return cls(mean, spread, axes, xp.clip(variances, min=0.0), rest)
+        return cls(mean, spread, M, axes, xp.clip(variances, min=0.0), rest)
 
     def plain(self, xp: Any, W: Any, b: Any) -> tuple[Any, Any]:
         """Return weights and intercepts for rows as they are, from those of standardised rows."""
@@ -107,6 +109,18 @@ class Units:
         parts = xp.reshape(self.axes.T @ flat, (-1, *shape[1:]))
         inner = self.axes @ xp.reshape((along - beyond) * parts, (len(parts), -1))
         return beyond * G + xp.reshape(inner, shape)
+
+
+class Past(NamedTuple):
+    """What rows that are gone told: weights near a centre, with a strength in rows per output.
+
+    The more often an output was uncertain, the stronger it is. Distances from the centre are
+    measured by the second moments of rows, as the curvature of their losses is.
+    """
+
+    weights: Any
+    intercepts: Any
+    strength: Any
 
 
 def scores_of(xp: Any, rows: Any, A: Any, c: Any) -> Any:
@@ -149,41 +163,51 @@ def solve(
     fit_intercept: bool,
     most: int,
     least_gain: float,
+    past: Past | None = None,
 ) -> tuple[Any, Any]:
     """Return weights and intercepts of standardised rows at the optimum of each penalty per row.
 
     ``bend`` is the mean curvature of the loss. Iterations end when they lower every objective by a
-    smaller share than ``least_gain``, or after ``most`` of them.
+    smaller share than ``least_gain``, or after ``most`` of them. With a ``past``, whose strength is
+    per row of the blocks, penalties draw weights to its centre instead of to zero.
     """
     W, b = start
-    bend = max(bend, LEAST_BEND)
+    centre, known = (0.0, 0.0) if past is None else (past.weights, past.intercepts)
+    strength = 0.0 * b if past is None else past.strength
+    bend = max(bend + float(xp.mean(strength)), LEAST_BEND)
     along = 1.0 / xp.sqrt(bend * units.variances[:, None] + penalties)[:, :, None]
     beyond = 1.0 / xp.sqrt(bend * units.rest + penalties)[:, None]
     of_intercept = bend**-0.5 if fit_intercept else 0.0
 
-    def value_and_slope(W: Any, b: Any) -> tuple[Any, Any]:
-        """Return the objectives, and their gradients by the coordinates, the intercepts last."""
-        lost, G, g = gradient(xp, kind, blocks, units, W, b)
-        lost = lost + 0.5 * penalties * xp.sum(W * W, axis=(0, 2))
-        G = units.filtered(xp, G + penalties[:, None] * W, along, beyond)
-        return lost, xp.concat([G, of_intercept * g[None]], axis=0)
-
     def dot(x: Any, y: Any) -> Any:
         return xp.sum(x * y, axis=(0, 2))
 
+    def value_and_slope(W: Any, b: Any) -> tuple[Any, Any]:
+        """Return the objectives, and their gradients by the coordinates, the intercepts last."""
+        lost, G, g = gradient(xp, kind, blocks, units, W, b)
+        away, pull = W - centre, penalties[:, None] * (W - centre)
+        if past is not None:
+            moved = units.products @ xp.reshape(away, (len(away), -1))
+            pull = pull + strength * xp.reshape(moved, away.shape)
+            lost = lost + 0.5 * xp.sum(strength * (b - known) ** 2, axis=1)
+            g = g + strength * (b - known)
+        lost = lost + 0.5 * dot(away, pull)
+        G = units.filtered(xp, G + pull, along, beyond)
+        return lost, xp.concat([G, of_intercept * g[None]], axis=0)
+
     value, slope = value_and_slope(W, b)
     one = length = xp.ones_like(penalties)
-    past: list[tuple[Any, Any, Any]] = []
+    pairs: list[tuple[Any, Any, Any]] = []
     for step in range(most):
         direction = -slope
         sizes = []
-        for s, y, r in reversed(past):
+        for s, y, r in reversed(pairs):
             sizes.append(r * dot(s, direction))
             direction = direction - sizes[-1][:, None] * y
-        if past:
-            s, y, r = past[-1]
+        if pairs:
+            s, y, r = pairs[-1]
             direction = direction * xp.where(r > 0, 1.0 / (r * dot(y, y) + 1e-30), one)[:, None]
-        for (s, y, r), size in zip(past, reversed(sizes), strict=True):
+        for (s, y, r), size in zip(pairs, reversed(sizes), strict=True):
             direction = direction + (size - r * dot(y, direction))[:, None] * s
         fall = dot(direction, slope)
         length = xp.where(length > 0, one, length)
@@ -200,7 +224,7 @@ def solve(
         change = after - slope
         curved = dot(move, change)
         bent = curved > 1e-6 * dot(change, change)
-        past = [*past[1 - MEMORY :], (move, change, bent / xp.where(bent, curved, one))]
+        pairs = [*pairs[1 - MEMORY :], (move, change, bent / xp.where(bent, curved, one))]
         W, b, slope = W + dW, b + db, after
         going_on = (value - new > least_gain * xp.abs(new)) | (step == 0)
         value, length = new, xp.where(going_on, length, 0.0 * length)

@@ -3,15 +3,17 @@
 While rows can be held, the penalised problems of all rows so far are solved whenever the rows have
 doubled, and the rows that come next are scored before they are used. The first time every second
 penalty of the grid is solved, then the best and its neighbours, since the best penalty moves as
-rows grow. A penalty that is not solved counts as its nearest neighbour. When rows no longer fit,
-averaged natural steps go on from the best solution.
+rows grow. A penalty that is not solved counts as its nearest neighbour.
+
+When rows are too many to hold, the best penalty goes on alone, block by block: the loss of the new
+rows plus a quadratic function around the weights so far, which stands for the loss of all rows that
+are gone. Its curvature is that of each output's probabilities times the second moments of rows.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,8 +22,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from polyak.learn.dense.losses import curvature, errors, values
-from polyak.learn.dense.natural import FEWER_EVERY, NaturalSteps
-from polyak.learn.dense.optimum import MOST_AXES, Block, Moments, Units, scores_of, solve
+from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve
 from polyak.learn.race.history import RATED, SUMS
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.rows.tensors import on_host
@@ -29,11 +30,17 @@ from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
 
-FIRST_SOLVE, FEW_ROWS, MANY_ROWS = 125, 1000, 16_000
-"""Problems are solved with this many rows and at every doubling: with few rows for two neighbours
-on either side of the best penalty, then for one. After many rows the penalty is settled."""
-BLOCK, STEP = 1024, 16384
-"""The rows of a product on a processor, and of one on a device or of a natural step."""
+FIRST_SOLVE, FEW_ROWS, MANY_ROWS = 125, 1000, 64_000
+"""Problems are solved with this many rows and at every doubling, of many rows at every second: with
+few rows for two neighbours on either side of the best penalty, then for one."""
+BLOCK, ON_DEVICE = 1024, 1 << 16
+"""The rows of a product, on a processor and on another device."""
+STEP = 1 << 14
+"""At least so many rows are held, and learned at a time once those before are gone."""
+MOST_BYTES, MOST_SCORES = 1 << 28, 1 << 20
+"""The most bytes of rows that are held, and of scores by one candidate, which solutions take time
+for. What is lost when rows go is little: of simulated rows nothing, of mnist's pixels 2% of the
+loss with 16,000 rows held."""
 STEPS, LAST_STEPS = 10, 40
 GAIN, LAST_GAIN = 1e-3, 1e-4
 """The iterations of a solution, and the share of the objective that the last must gain: of those
@@ -56,8 +63,6 @@ class DenseSolver:
         The grid, in rows, from small to large.
     outputs : int
     fit_intercept : bool
-    most_bytes : float
-        The memory for rows.
     """
 
     def __init__(
@@ -67,10 +72,9 @@ class DenseSolver:
         outputs: int,
         *,
         fit_intercept: bool,
-        most_bytes: float,
     ) -> None:
         self.kind, self.penalties, self.outputs = kind, penalties, outputs
-        self.fit_intercept, self.most_bytes = fit_intercept, most_bytes
+        self.fit_intercept = fit_intercept
         self.clock = self.since = 0
         self.ratio = float(penalties[1] / penalties[0]) if len(penalties) > 1 else 1.0
         self.next_solve = FIRST_SOLVE
@@ -80,7 +84,8 @@ class DenseSolver:
         self.totals: Floats = np.zeros((1, SUMS))  # their sums since the last milestone
         self.blocks: list[Block] = []  # full ones
         self.open: list[Block] = []  # the parts of the one that is not
-        self.steps: NaturalSteps | None = None
+        self.strength: Any = None  # of the rows that are gone, one number per output
+        self._units: tuple[float, Units] | None = None
         self._latest: tuple[int, int, Any] | None = None
 
     def begin(self, rows: Any) -> None:
@@ -97,7 +102,7 @@ class DenseSolver:
     def _set_place(self, array: Any) -> None:
         """Learn in blocks that suit the device of an array."""
         self.on_host = isinstance(array, np.ndarray)
-        self.block = BLOCK if str(getattr(array, "device", "cpu")) == "cpu" else STEP
+        self.block = BLOCK if str(getattr(array, "device", "cpu")) == "cpu" else ON_DEVICE
 
     @property
     def best(self) -> int:
@@ -192,37 +197,36 @@ class DenseSolver:
         ]
         of_each = np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64)
         best = int(np.argmin(self.recent))
-        if self.steps is None:
-            self.recent = self.recent + of_each[:, RATED]
-        else:  # one penalty, whose weights are those of the best rate so far
-            best = self.steps.best
-            self.steps.lost = self.steps.lost + of_each[:, RATED]
-            of_each = of_each[best : best + 1]
-        self.totals = self.totals + of_each
+        self.recent, self.totals = self.recent + of_each[:, RATED], self.totals + of_each
         return found[:, best]
 
     def _close_block(self) -> None:
+        """Let go of rows where they are too many."""
         self.blocks.append(_joined(self.xp, self.open))
         self.open = []
-        if self.steps is not None:
-            if len(self.blocks) * self.block == STEP:
-                self.steps = self._stepped(self.blocks)
-                self.plain, self.blocks = self.steps.plain(self.xp), []
-        elif sum(block.rows.nbytes for block in self.blocks) > self.most_bytes:
-            self._begin_steps()
+        if self.strength is not None:
+            if len(self.blocks) * self.block >= STEP:
+                self.plain, self.strength = self._updated()
+                self.blocks = []
+        elif len(self.blocks) * self.block >= self._most_rows():
+            self._let_go()
+
+    def _most_rows(self) -> float:
+        """Return the number of rows that are held at most."""
+        return max(min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs), STEP)
 
     def _solve(self) -> None:
         """Solve for the best penalty so far and its neighbours, or for all if it is the first."""
         is_first = self.clock == FIRST_SOLVE
-        self.next_solve *= 2
-        if self.steps is not None:
+        self.next_solve *= 2 if self.clock < MANY_ROWS else 4
+        if self.strength is not None:
             return
         best = self.best
-        around = 2 if self.clock < FEW_ROWS else 1 if self.clock <= MANY_ROWS else 0
+        around = 2 if self.clock < FEW_ROWS else 1
         wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= around]
         if is_first:
             wanted = list(range(best % 2, len(self.penalties), 2))
-        self.plain = self._solution(wanted, STEPS, GAIN)[1]
+        self.plain = self._solution(wanted, STEPS, GAIN)
         self.totals = self.totals[self._nearest(wanted)]
         self.curve = self._losses()
         self.solved, self.recent = wanted, np.zeros(len(wanted))
@@ -230,31 +234,43 @@ class DenseSolver:
 
     def _solution(
         self, places: list[int], most: int, gain: float, penalty: float | None = None
-    ) -> tuple[tuple[Units, Any, Any], tuple[Any, Any]]:
-        """Return units and weights at penalties of the grid, and the weights of shifted rows."""
-        xp, blocks = self.xp, self.held()
-        units = Units.of(xp, self.moments)
+    ) -> tuple[Any, Any]:
+        """Return weights and intercepts at penalties of the grid, or at one near to a place."""
+        wanted = self.penalties[places] if penalty is None else np.array([penalty])
         near = self._nearest(places)
-        A, c = self.plain[0][:, near], self.plain[1][near]
-        W, b = units.standard(xp, A, c)
-        bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, A, c))))
-        per_row = (self.penalties[places] if penalty is None else np.array([penalty])) / (
-            self.moments.count
-        )
-        penalties = xp.asarray(per_row.astype(np.float32), device=W.device)
+        return self._fitted((self.plain[0][:, near], self.plain[1][near]), wanted, most, gain)
+
+    def _fitted(
+        self, plain: tuple[Any, Any], penalties: Floats, most: int, gain: float
+    ) -> tuple[Any, Any]:
+        """Return the weights of held rows at penalties in rows, beginning with others."""
+        xp, blocks, units = self.xp, self.held(), self._units_now()
+        bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, *plain))))
+        start, past, rows = units.standard(xp, *plain), None, self.moments.count
+        if self.strength is not None:
+            rows = sum(_weight(block) for block in blocks)
+            past = Past(*start, self.strength / rows)
         W, b = solve(
             xp,
             self.kind,
             blocks,
             units,
-            (W, b),
-            penalties,
+            start,
+            xp.asarray((penalties / rows).astype(np.float32), device=self.shift.device),
             bend,
             fit_intercept=self.fit_intercept,
             most=most,
             least_gain=gain,
+            past=past,
         )
-        return (units, W, b), units.plain(xp, W, b)
+        return units.plain(xp, W, b)
+
+    def _units_now(self) -> Units:
+        """Return the units of all rows so far, or of half of them once rows are gone."""
+        known = self._units
+        if known is None or self.strength is None or self.moments.count >= 2.0 * known[0]:
+            self._units = known = self.moments.count, Units.of(self.xp, self.moments)
+        return known[1]
 
     def _nearest(self, places: list[int]) -> list[int]:
         """Return where the solved penalty nearest to each of these places is."""
@@ -262,7 +278,7 @@ class DenseSolver:
 
     def _losses(self) -> dict[int, float]:
         """Return the losses of penalties, as they were before the last solution if rows are few."""
-        few = self.steps is not None or self.clock < FEWEST * self.since
+        few = self.strength is not None or self.clock < FEWEST * self.since
         return self.curve if few else dict(zip(self.solved, self.recent.tolist(), strict=True))
 
     def penalty(self, place: int) -> float:
@@ -278,25 +294,28 @@ class DenseSolver:
         away = 0.5 * (low - high) / bend if bend > 0 else 0.0
         return float(self.penalties[place] * self.ratio ** np.clip(away, -0.5, 0.5))
 
-    def _begin_steps(self) -> None:
-        """Let go of rows, and go on in natural steps from the best solution."""
+    def _let_go(self) -> None:
+        """Go on with the best solution, and without the rows."""
         best = self.best
         self.curve = self._losses()
-        (units, W, b), _ = self._solution([best], STEPS, GAIN)
+        self.plain = self._solution([best], LAST_STEPS, LAST_GAIN, self.penalty(best))
+        self.strength = self._certainty(self.plain)
         self.totals = self.totals[self._nearest([best])]
-        self.solved, self.recent = [best], np.zeros(1)
-        blocks = len(self.blocks) * self.block / STEP
-        self.steps = NaturalSteps.starting(self.xp, units, W, b, blocks)
-        self.plain, self.blocks = self.steps.plain(self.xp), []
+        self.solved, self.recent, self.blocks = [best], np.zeros(1), []
 
-    def _stepped(self, blocks: list[Block]) -> NaturalSteps:
-        assert self.steps is not None
-        penalty = float(self.penalties[self.solved[0]]) / self.moments.count
-        after = self.steps.learned(
-            self.xp, self.kind, blocks, penalty, fit_intercept=self.fit_intercept
-        )
-        many = len(after.rates) > 1 and int(after.step) % FEWER_EVERY == 0
-        return after.fewer() if many else after
+    def _updated(self) -> tuple[tuple[Any, Any], Any]:
+        """Return weights and strength after the rows that are held."""
+        penalty = np.array([self.penalty(self.solved[0])])
+        plain = self._fitted(self.plain, penalty, STEPS, LAST_GAIN)
+        return plain, self.strength + self._certainty(plain)
+
+    def _certainty(self, plain: tuple[Any, Any]) -> Any:
+        """Return the curvature of the loss of held rows, one number per output."""
+        xp, found = self.xp, 0.0
+        for block in self.held():
+            bend = curvature(xp, self.kind, scores_of(xp, block.rows, *plain))[0]
+            found = found + _weight(block) * bend
+        return found
 
     # -- results -------------------------------------------------------------------------------
 
@@ -324,16 +343,13 @@ class DenseSolver:
         return found
 
     def _weights(self, place: int) -> tuple[Floats, Floats]:
-        xp, left = self.xp, self.held()
-        if self.steps is not None:
-            steps = self._stepped(left) if left else self.steps
-            A, c = steps.plain(xp)
-            A, c = A[:, steps.best], c[steps.best]
-        elif not left:
-            A, c = self.plain[0][:, 0], self.plain[1][0]
+        if not self.held():
+            A, c = self.plain
+        elif self.strength is not None:
+            A, c = self._updated()[0]
         else:
-            _, (A, c) = self._solution([place], LAST_STEPS, LAST_GAIN, self.penalty(place))
-            A, c = A[:, 0], c[0]
+            A, c = self._solution([place], LAST_STEPS, LAST_GAIN, self.penalty(place))
+        A, c = A[:, 0], c[0]
         c = c - self.shift @ A
         return (
             np.asarray(on_host(A).T, dtype=np.float64),
@@ -355,10 +371,7 @@ class DenseSolver:
             block = _joined(self.xp, held)
             found |= {"rows": block.rows, "targets": block.targets}
             found |= {} if block.weights is None else {"row_weights": block.weights}
-        if self.steps is not None:
-            found |= {f"steps.{name}": getattr(self.steps, name) for name in OF_STEPS}
-            found |= {f"steps.{name}": getattr(self.steps.units, name) for name in OF_UNITS}
-        return found
+        return found if self.strength is None else found | {"strength": self.strength}
 
     def set_arrays(self, arrays: dict[str, Any]) -> None:
         """Go on with these arrays, with the library and device that they are of."""
@@ -374,10 +387,7 @@ class DenseSolver:
                 some = slice(begin, begin + self.block)
                 block = Block(*(None if one is None else one[some] for one in held))
                 (self.blocks if len(block.rows) == self.block else self.open).append(block)
-        if self.steps is not None:
-            parts = {name: arrays[f"steps.{name}"] for name in (*OF_STEPS, *OF_UNITS)}
-            units = Units(*(parts.pop(name) for name in OF_UNITS), self.steps.units.rest)
-            self.steps = replace(self.steps, units=units, **parts)
+        self.strength, self._units = arrays.get("strength"), None
         self._latest = None
 
     def _move_to(self, rows: Any) -> None:
@@ -401,9 +411,6 @@ class DenseSolver:
             name: getattr(self, name) for name in ("clock", "next_solve", "solved", "since")
         }
         page |= {"count": self.moments.count, "curve": sorted(self.curve.items())}
-        if self.steps is not None:
-            page |= {"step": self.steps.step, "rest": self.steps.units.rest}
-            arrays |= {"steps.rates": self.steps.rates, "steps.lost": self.steps.lost}
         return page, arrays
 
     def set_state(self, stored: StoredState) -> None:
@@ -417,19 +424,17 @@ class DenseSolver:
         )
         shift = stored.array("shift", (None,), "float32", least=-np.inf)
         d, P, K = len(shift), len(self.solved), self.outputs
-        rates = P
-        if "step" in stored.page:
-            rates = len(stored.array("steps.rates", (None,)))
         shapes: dict[str, tuple[int | None, ...]] = {
             "sums": (d,),
             "products": (d, d),
-            "weights": (d, rates, K),
-            "intercepts": (rates, K),
+            "weights": (d, P, K),
+            "intercepts": (P, K),
         }
         if "rows" in stored.arrays:
             n = len(stored.arrays["rows"])
             shapes |= {"rows": (n, d), "targets": (n,) if self.kind == "softmax" else (n, K)}
-            shapes |= {"row_weights": (n,)} if "row_weights" in stored.arrays else {}
+        lengths = {"row_weights": len(stored.arrays.get("rows", ())), "strength": K}
+        shapes |= {name: (size,) for name, size in lengths.items() if name in stored.arrays}
         arrays = {
             name: stored.array(name, shape, ("float32", "int64")) for name, shape in shapes.items()
         }
@@ -437,67 +442,53 @@ class DenseSolver:
         self.moments = Moments(stored.number("count"), None, None)
         self.recent = stored.array("recent", (P,))
         self.totals = stored.array("totals", (P, SUMS))
-        if "step" in stored.page:
-            size = min(d, MOST_AXES)
-            own = {
-                **dict.fromkeys(("W", "averaged"), (d, rates, K)),
-                **dict.fromkeys(("b", "averaged_intercepts"), (rates, K)),
-                **dict.fromkeys(("mean", "spread"), (d,)),
-                "axes": (d, size),
-                "variances": (size,),
-            }
-            parts = {n: stored.array(f"steps.{n}", shape, "float32") for n, shape in own.items()}
-            arrays |= {f"steps.{name}": one for name, one in parts.items()}
-            units = Units(*(parts.pop(name) for name in OF_UNITS), stored.number("rest"))
-            lost = stored.array("steps.lost", (rates,))
-            rate = stored.array("steps.rates", (rates,))
-            step = stored.number("step")
-            self.steps = NaturalSteps(units=units, rates=rate, step=step, lost=lost, **parts)
         self.set_arrays(arrays)
 
     def merge(self, others: Sequence[DenseSolver], base: DenseSolver | None) -> None:
         """Become what solvers learned together, each from rows of its own after those of a base.
 
-        Rows that another solver holds are learned as if they came now. Where it has let them go,
-        weights are averaged.
+        Rows that another solver holds are learned as if they came now. What it knows of rows that
+        are gone is combined by strength.
         """
-        known = 0 if base is None else base.clock
         for other in others:
-            if other.steps is None:
-                arrays = {name: on_host(one) for name, one in other.arrays().items()}
-                rows = self.xp.asarray(arrays["rows"][known:] + arrays["shift"])
-                own = arrays.get("row_weights")
+            first = 0 if base is None else sum(len(block.rows) for block in base.held())
+            if other.strength is not None and (base is None or other.clock > base.clock):
+                self._combine(other, base)
+                first = 0
+            arrays = {name: on_host(one) for name, one in other.arrays().items()}
+            if "rows" in arrays:
+                rows, own = arrays["rows"][first:] + arrays["shift"], arrays.get("row_weights")
                 self.learn(
                     self.xp.asarray(rows, device=self.shift.device),
-                    np.asarray(arrays["targets"][known:]),
-                    None if own is None else np.asarray(own[known:], dtype=np.float64),
+                    arrays["targets"][first:],
+                    None if own is None else own[first:].astype(np.float64),
                     None,
                     None,
                     np.empty(0, dtype=np.int64),
                     None,
                 )
-                continue
-            self._join_steps(other, other.clock - known)
 
-    def _join_steps(self, other: DenseSolver, rows: int) -> None:
-        """Average weights with those of a solver that has let go of its rows."""
-        if self.steps is None:
-            self._begin_steps()
-        xp, mine, theirs = self.xp, self.steps, other.steps
-        assert mine is not None
-        assert theirs is not None
-        share = rows / max(self.clock + rows, 1)
-        (A, c), (B, e) = mine.plain(xp), theirs.plain(other.xp)
-        B, e = (xp.asarray(on_host(one), device=A.device) for one in (B, e))
-        e = e + xp.tensordot(self.shift - xp.asarray(on_host(other.shift)), B, axes=1)
-        best, their_best = slice(mine.best, mine.best + 1), slice(theirs.best, theirs.best + 1)
-        A = (1.0 - share) * A[:, best] + share * B[:, their_best]
-        c = (1.0 - share) * c[best] + share * e[their_best]
-        W, b = mine.units.standard(xp, A, c)
-        self.steps = NaturalSteps.starting(xp, mine.units, W, b, mine.step + theirs.step)
-        self.plain = self.steps.plain(xp)
-        self.moments.count += rows
-        self.clock += rows
+    def _combine(self, other: DenseSolver, base: DenseSolver | None) -> None:
+        """Join what another solver knows of rows that are gone, those of a base apart."""
+        if self.strength is None:
+            self._let_go()
+        xp, device = self.xp, self.shift.device
+        theirs = {n: xp.asarray(on_host(one), device=device) for n, one in other.arrays().items()}
+        new = theirs["strength"]
+        gone = other.clock - sum(len(block.rows) for block in other.held())
+        if base is not None and base.strength is not None:
+            new = new - xp.asarray(on_host(base.strength), device=device)
+            gone -= base.clock
+        share = new / (self.strength + new)
+        A, c = theirs["weights"], theirs["intercepts"]
+        c = c + xp.tensordot(self.shift - theirs["shift"], A, axes=1)
+        self.plain = (
+            (1.0 - share) * self.plain[0] + share * A,
+            (1.0 - share) * self.plain[1] + share * c,
+        )
+        self.strength = self.strength + new
+        self.moments.count += gone
+        self.clock += gone
         while self.next_solve <= self.clock:
             self.next_solve *= 2
 
@@ -511,20 +502,13 @@ class DenseSolver:
         alone = self.kind == "log_loss" and not mirrors
         grown.outputs = self.outputs + 1 + mirrors
         grown.kind = "log_loss" if alone else "softmax"
-        for name in (
-            "weights",
-            "intercepts",
-            "steps.W",
-            "steps.b",
-            "steps.averaged",
-            "steps.averaged_intercepts",
-        ):
+        for name in ("weights", "intercepts", "strength"):
             if name not in arrays:
                 continue
             old = arrays[name]
             old = xp.concat([-0.5 * old, 0.5 * old], axis=-1) if mirrors else old
             new = 0.0 * old[..., :1]
-            if old.ndim == 2:  # intercepts
+            if name == "intercepts":
                 others = 0.0 if alone else xp.log(xp.sum(xp.exp(old), axis=-1, keepdims=True))
                 new = new + others + constant
             arrays[name] = xp.concat([old[..., :place], new, old[..., place:]], axis=-1)
@@ -540,8 +524,9 @@ class DenseSolver:
         return grown
 
 
-OF_STEPS = ("W", "b", "averaged", "averaged_intercepts")
-OF_UNITS = ("mean", "spread", "axes", "variances")
+def _weight(block: Block) -> float:
+    """Return the weight of all rows of a block."""
+    return float(len(block.rows)) if block.weights is None else float(block.weights.sum())
 
 
 def _joined(xp: Any, parts: list[Block]) -> Block:

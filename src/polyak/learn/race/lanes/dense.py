@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_BYTES = 256e6
-"""The memory for rows that are not at hand."""
+
+MOST_COUNTED = 64
+"""The scores of so many outputs are counted."""
 
 
 class DenseLane(Lane):
@@ -48,9 +48,10 @@ class DenseLane(Lane):
             np.array([one.penalty for one in candidates]),
             problem.outputs,
             fit_intercept=recipe.fit_intercept,
-            most_bytes=sys.maxsize if problem.in_memory else MOST_BYTES,
         )
-        self.counts = histogram_for(recipe.loss, problem, 1)  # of the best penalty
+        # Of the scores of the best penalty; of many outputs that would take longer than learning.
+        counted = 1 if problem.outputs <= MOST_COUNTED else 0
+        self.counts = histogram_for(recipe.loss, problem, counted)
         self._not_learned = 0
 
     @property

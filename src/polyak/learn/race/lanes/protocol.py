@@ -54,8 +54,6 @@ class Problem:
         The intercepts to begin with, one per output, if not with zero.
     at_hand : bool
         All rows are in memory, and `Lane.converge` follows when each was learned once.
-    in_memory : bool
-        All rows stay in memory while the race learns.
     columns : SourceColumns or None
         The columns that features come from, where terms are asked for.
     """
@@ -70,7 +68,6 @@ class Problem:
     centre: Centre = NOTHING
     begin_at: Floats | None = None
     at_hand: bool = False
-    in_memory: bool = False
     columns: SourceColumns | None = None
 
     @property
