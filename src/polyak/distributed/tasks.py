@@ -256,7 +256,7 @@ def measure_head(state: bytes) -> tuple[int, float | None, int]:
     report = learner.report()
     starts = report.average_start
     never = isinstance(learner.recipe.average, bool) and not learner.recipe.average
-    if never or report.winner.method in ("newton", "adaptive SGD"):
+    if never or report.winner.method in ("newton", "dense", "adaptive SGD"):
         return learner.rows_seen, 0.0, len(state)  # there is no average to wait for
     known = [start for start in starts if start is not None]
     begun = float(max(known)) if len(known) == len(starts) else None

@@ -15,7 +15,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    _check_y,
+    validate_data,
+)
 
 from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
@@ -41,7 +46,7 @@ from polyak.estimators.inputs import (
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
-from polyak.learn.recipes.recipe import RECIPES
+from polyak.learn.recipes.recipe import RECIPES, WIDE
 from polyak.losses import get_loss, loss_text, parameter_given
 from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
@@ -49,7 +54,8 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.sparse import SparseRows, as_rows, half_blocks, is_half
+from polyak.rows.sparse import SparseRows, as_rows, check_rows, half_blocks, is_half
+from polyak.rows.tensors import is_tensor, on_host
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
 from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
@@ -192,7 +198,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             self._schema = find_schema(X, columns, source)
             return
         X = self._numbers(X, reset=True) if is_frame(X) else X
-        if sparse.issparse(X) and not chosen:
+        if (sparse.issparse(X) or is_tensor(X)) and not chosen:
             return
         if chosen or np.isnan(means := means_of(X) if means is None else means).any():
             self._schema = find_schema(self._table(X), columns, source)
@@ -233,6 +239,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """Return an array or sparse matrix, which may contain NaN, with scikit-learn's checks."""
         if isinstance(X, SparseRows):
             return X
+        if is_tensor(X):
+            if X.ndim == 2 and X.shape[1] >= WIDE and self._schema is None:
+                _check_n_features(self, X, reset=reset)
+                check_rows(X, None)
+                return X
+            X = on_host(X)
         checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
         return _canonical(
             validate_data(
@@ -246,7 +258,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        y = _check_y(y, estimator=self, **checks)
+        y = _check_y(on_host(y), estimator=self, **checks)
         check_consistent_length(X, y)
         return y
 
@@ -302,6 +314,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     def _weights(self, sample_weight: Any, X: Any, *, partial: bool) -> Floats | None:
         if sample_weight is None:
             return None
+        sample_weight = on_host(sample_weight)
         if partial and np.shape(sample_weight) == (X.shape[0],) and not np.any(sample_weight):
             return np.zeros(X.shape[0])  # partial_fit accepts a batch without weight, fit does not
         weights: Floats = _check_sample_weight(

@@ -24,6 +24,7 @@ from polyak.estimators.sources import by_batches, fit_columns, partial_fit_colum
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
 from polyak.model.linear import LinearModel
+from polyak.rows.tensors import on_host
 from polyak.training.in_memory import Data
 
 Floats = NDArray[np.float64]
@@ -306,6 +307,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         if isinstance(y, str):
             return cast(Self, fit_columns(self, X, y, sample_weight=sample_weight, offset=offset))
         going_on = self._going_on()
+        y = on_host(y)
         if has_labels(y):
             return self._fit_labels(X, y, sample_weight, offset, going_on)
         X, y = self._rows_and_targets(X, y, offset, reset=not going_on)
@@ -353,6 +355,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         if isinstance(y, str):
             roles = {"classes": classes, "sample_weight": sample_weight, "offset": offset}
             return cast(Self, partial_fit_columns(self, X, y, **roles))
+        y = on_host(y)
         with self._transaction() as changed:
             if not has_labels(y):
                 _check_partial_fit_first_call(changed, classes)

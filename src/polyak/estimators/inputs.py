@@ -19,6 +19,7 @@ from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
 from polyak.rows.sparse import as_rows
+from polyak.rows.tensors import concatenated, is_tensor
 from polyak.storage.feature_names import FeatureNames
 from polyak.training.in_memory import Data
 
@@ -180,7 +181,7 @@ def fill_missing(X: Any, means: Floats | None, name: str) -> Any:
     array([[2., 5.]])
     """
     values = X.data if sparse.issparse(X) else X
-    if not _any_nan(values):
+    if is_tensor(X) or not _any_nan(values):
         return X
     if means is None or sparse.issparse(X):
         raise ValueError(
@@ -222,7 +223,7 @@ def _join_rows(parts: list[Any]) -> Any:
     if any(map(sparse.issparse, parts)):
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     if not any(map(is_frame, parts)):
-        return np.concatenate(parts)
+        return concatenated(parts)
     names = next(_column_names(part) for part in parts if is_frame(part))
     for part in parts:
         if is_frame(part) and _column_names(part) != names:

@@ -165,6 +165,7 @@ class Learner:
         apart = self._with_offsets(given)  # and refuse those that are not finite
         if self.race is not None:
             self.race.threads = self.threads
+            apart = self.race.placed(apart)
             relative = in_units(given.weights, len(given.rows), self.calibration.weight_unit)
             self.race, self.classes = learn_rows(
                 self.race,
@@ -383,7 +384,7 @@ class Learner:
 
     def _begin(self, given: TrainingRows) -> None:
         """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        sample = self._with_offsets(given.first(self.recipe.first_rows))
+        sample = self._with_offsets(given.first(self.recipe.first_rows).on_host())
         classes = self.classes
         if classes is None and self.loss.classifies:
             advice = "shuffle the rows" if self.watch is None else self.watch.advice
@@ -402,7 +403,7 @@ class Learner:
             columns=self.columns,
             offset=self.offset,
         )
-        race.threads = self.threads
+        race.threads, given = self.threads, race.placed(given)
         unit, may_join = calibration.weight_unit, self.classes is None
         given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
         apart = self._with_offsets(given)
@@ -410,5 +411,5 @@ class Learner:
         self.classes_may_join, self.calibration = may_join, calibration
         self._first = FirstRows()
         if self.watch is not None:
-            self.watch.begin(given.first(self.recipe.first_rows))
+            self.watch.begin(given.first(self.recipe.first_rows).on_host())
             self.watch.look(self.race, self.classes, self.loss)

@@ -19,6 +19,7 @@ from polyak.rows.label_sets import are_sets, labels_in, truths
 from polyak.rows.label_text import label_text
 from polyak.rows.labels import distinct
 from polyak.rows.sparse import Rows, as_rows, check_rows
+from polyak.rows.tensors import on_host
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ def rows_there(
     again: bool,
 ) -> TrainingRows:
     """Return rows and targets as arrays, without rows of weight zero; refuse what is too large."""
-    rows, targets = as_rows(X), np.asarray(targets)
+    rows, targets = as_rows(X), np.asarray(on_host(targets))
     if len(targets) != len(rows):
         raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
     unfit = None if again else loss.unfit(targets)

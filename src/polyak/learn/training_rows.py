@@ -14,7 +14,8 @@ from polyak.learn.centring import Centre
 from polyak.learn.stored_state import FLOATS, INTEGERS, StoredState
 from polyak.rows.label_sets import are_sets, sets_from_json, sets_to_json
 from polyak.rows.labels import labels_from_json, labels_to_json
-from polyak.rows.sparse import Rows, SparseRows, join_rows, take_rows
+from polyak.rows.sparse import Rows, SparseRows, as_rows, join_rows, take_rows
+from polyak.rows.tensors import is_tensor, on_host
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +70,12 @@ class TrainingRows(NamedTuple):
             row = int(np.argmin(np.isfinite(offsets)))
             raise RowError(row, f" has the offset {offsets[row]:g}; offsets must be finite numbers")
         return self._replace(rows=rows, offsets=offsets)
+
+    def on_host(self) -> TrainingRows:
+        """Return the rows as the core reads them: those of a tensor are copied."""
+        if not is_tensor(self.rows):
+            return self
+        return self._replace(rows=as_rows(on_host(self.rows)))
 
     def first(self, most: int) -> TrainingRows:
         """Return the first rows to learn, at most this many, in the order of learning."""
@@ -174,7 +181,7 @@ class FirstRows:
             )
             arrays[f"{self.name}.values"] = rows.values
         else:
-            arrays[f"{self.name}.rows"] = rows
+            arrays[f"{self.name}.rows"] = on_host(rows)
         if targets.dtype.kind in "biuf":
             arrays[f"{self.name}.targets"] = targets
         elif are_sets(targets):

@@ -41,6 +41,8 @@ def settings_text(candidate: CandidateReport, number: Write = three_digits) -> s
         penalty = f"penalty {number(candidate.penalty)}"
     else:
         penalty = f"alpha {number(candidate.alpha)}"
+    if candidate.dense:
+        return f"matrix products of dense rows, {penalty}"
     if rate is None:
         return f"block Newton steps{together}, {penalty}"
     if candidate.method == "proximal":
@@ -70,7 +72,7 @@ def settings_cells(
     if candidate.schedule is None:
         has_alpha = candidate.alpha is not None
         penalty = number(candidate.alpha) if has_alpha else f"{number(candidate.penalty)} rows"
-        return ["newton", penalty, *[none] * 4]
+        return [candidate.method, penalty, *[none] * 4]
     rate = candidate.schedule
     values = (candidate.alpha, candidate.precondition, rate.gamma0, rate.a, rate.c)
     return [_METHODS.get(candidate.method, candidate.method), *map(number, values)]

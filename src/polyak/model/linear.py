@@ -17,6 +17,7 @@ from polyak.model.terms import Terms
 from polyak.model.training_report import TrainingReport
 from polyak.rows.label_text import label_text
 from polyak.rows.sparse import as_rows, core_rows
+from polyak.rows.tensors import is_tensor, product
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
@@ -226,6 +227,8 @@ class LinearModel:
         """
         matrix = np.ascontiguousarray(self.weights)
         rows = self.features.rows(X)
+        if is_tensor(rows):
+            return product(rows, matrix) + self.intercept
         parts = [rows] if self.terms is None else self.terms.parts(as_rows(rows))
         scored = [_core.score_rows(core_rows(part), matrix) for part in parts]
         raw: NDArray[Any] = scored[0] if len(scored) == 1 else np.concatenate(scored)

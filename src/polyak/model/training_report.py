@@ -45,6 +45,8 @@ class CandidateReport:
         True if several classes are learned together.
     terms : {"curves", "curves and pairs"} or None
         What an additive model consists of; its penalties are its own, one per term.
+    dense : bool or None
+        True for the optimum of wide dense rows, found by matrix products.
     constant : bool or None
         True for the best constant, which has no settings.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
@@ -66,6 +68,7 @@ class CandidateReport:
     penalty: NotNegative | None = None
     softmax: bool | None = None
     terms: Literal["curves", "curves and pairs"] | None = None
+    dense: bool | None = None
     constant: bool | None = None
     alpha: NotNegative | None = None
     schedule: Rate | None = None
@@ -96,6 +99,8 @@ class CandidateReport:
             return "constant"
         if self.terms is not None:
             return self.terms
+        if self.dense:
+            return "dense"
         if self.step == "proximal":
             return "proximal"
         if self.penalty is not None:

@@ -14,7 +14,12 @@ from polyak.reporting.subject import Subject
 from polyak.reporting.words import count, loss_name, measured, number, percent
 
 Figure = tuple[str, str, str]
-_WON = {"constant": "a constant", "newton": "block Newton steps", "proximal": "proximal steps"}
+_WON = {
+    "constant": "a constant",
+    "newton": "block Newton steps",
+    "dense": "matrix products of dense rows",
+    "proximal": "proximal steps",
+}
 
 
 def headline(subject: Subject) -> str:

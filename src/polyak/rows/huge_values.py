@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.rows.sparse import Rows, SparseRows
+from polyak.rows.tensors import is_tensor
 
 LARGEST = 1e150
 """Squares of larger values, or sums of them, overflow."""
@@ -27,6 +28,8 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
     True
     """
     begin, values = 0, rows
+    if is_tensor(rows):  # of 32 bits at most, which have no such values
+        values = np.empty(0)
     if isinstance(rows, SparseRows) and len(rows.indptr):
         begin, end = int(rows.indptr[0]), int(rows.indptr[-1])
         values = rows.values[begin:end]

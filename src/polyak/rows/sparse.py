@@ -13,6 +13,7 @@ from polyak import _core
 from polyak._core import CheckedRows
 from polyak.errors import DataError
 from polyak.rows.labels import distinct
+from polyak.rows.tensors import concatenated, first_not_finite, is_tensor, take
 
 HALF_ROWS = 1 << 13
 """Rows of float16 are converted in blocks of this size."""
@@ -91,14 +92,14 @@ Rows = SparseRows | NDArray[Any]
 def as_rows(X: Any) -> Rows:
     """Return ``X`` in a form the core reads, without a copy where its dtype allows.
 
-    ``X`` is an array, a scipy sparse matrix or `SparseRows`.
+    ``X`` is an array, a tensor, a scipy sparse matrix or `SparseRows`.
 
     Examples
     --------
     >>> as_rows([[1, 2], [3, 4]]).dtype
     dtype('float64')
     """
-    if isinstance(X, SparseRows):
+    if isinstance(X, SparseRows) or is_tensor(X):
         return X
     if hasattr(X, "tocsr"):
         X = X.tocsr()
@@ -210,7 +211,7 @@ def take_rows(rows: Rows, order: NDArray[np.int64]) -> Rows:
     array([3., 1.])
     """
     if not isinstance(rows, SparseRows):
-        return rows[order]
+        return take(rows, order) if is_tensor(rows) else rows[order]
     begin = rows.indptr[:-1][order].astype(np.int64)
     length = rows.indptr[1:][order].astype(np.int64) - begin
     indptr = np.concatenate([[0], np.cumsum(length)])
@@ -274,7 +275,12 @@ def check_rows(rows: Rows, n_features: int | None) -> None:
     Traceback (most recent call last):
     ValueError: row 1 has the value nan for feature 0
     """
-    _core.squared_norms(core_rows(rows))
+    if is_tensor(rows):
+        if (place := first_not_finite(rows)) is not None:
+            value = float(rows[place])
+            raise ValueError(f"row {place[0]} has the value {value} for feature {place[1]}")
+    else:
+        _core.squared_norms(core_rows(rows))
     widths = row_widths(rows)
     if n_features is not None and widths.max(initial=0) > n_features:
         row = int(np.argmax(widths > n_features))
@@ -309,7 +315,7 @@ def join_rows(parts: Iterable[Rows]) -> Rows:
         widths = sorted({part.shape[1] for part in dense})
         if len(widths) > 1:
             raise DataError(f"some rows have {widths[0]} features and others {widths[-1]}")
-        return np.concatenate(dense)
+        return concatenated(dense)
     return sparse.rows() if not dense else join_rows([*map(dense_as_sparse, dense), sparse.rows()])
 
 

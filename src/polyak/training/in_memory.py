@@ -9,6 +9,7 @@ back tell when.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ class Data(NamedTuple):
 
 def passes_wanted(recipe: Recipe, X: Any, rows: int) -> int | None:
     """Return the number of passes to make; None where the rows are to decide."""
-    many = rows >= FEW_ROWS or getattr(X, "nnz", getattr(X, "size", 0)) > MANY_VALUES
+    many = rows >= FEW_ROWS or getattr(X, "nnz", math.prod(X.shape)) > MANY_VALUES
     return 1 if recipe.is_paper or recipe.intervals or many else None
 
 

@@ -125,7 +125,11 @@ def _penalty(model: Any) -> dict[str, Any]:
     return {"nonzero_weights": int((model.weights != 0).sum())}
 
 
-_METHODS = {"newton": "block Newton steps", "proximal": "proximal steps"}
+_METHODS = {
+    "newton": "block Newton steps",
+    "dense": "matrix products of dense rows",
+    "proximal": "proximal steps",
+}
 
 
 def _training(loss: str, report: TrainingReport) -> dict[str, Any]:
@@ -156,6 +160,8 @@ def _training(loss: str, report: TrainingReport) -> dict[str, Any]:
 def _theory(report: TrainingReport | None) -> str:
     if report is not None and report.winner.method == "newton":
         return "Block Newton steps made this model: they average nothing."
+    if report is not None and report.winner.method == "dense":
+        return "Matrix products of dense rows made this model: they average nothing."
     if report is not None and report.winner.method == "proximal":
         return "Proximal steps made this model: its weights are those of the last."
     if report is not None and report.winner.method == "constant":

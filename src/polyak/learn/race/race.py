@@ -176,6 +176,11 @@ class Race:
         """The lane of the constant, if it is a candidate."""
         return [lane for lane in self.lanes if lane.is_baseline]
 
+    def placed(self, given: TrainingRows) -> TrainingRows:
+        """Return rows where all lanes can learn them: tensors on their device, or on the host."""
+        stays = all(lane.takes_tensors for lane in self.lanes)
+        return given if stays else given.on_host()
+
     def warm_up(self, rows: Rows) -> None:
         """Let every lane see the first rows before it learns any."""
         for lane in self.lanes:

@@ -4,6 +4,7 @@ from polyak.learn.recipes.candidates import (
     AlphaCandidate,
     AnyCandidate,
     Candidate,
+    DenseCandidate,
     NewtonCandidate,
     TermsCandidate,
 )
@@ -13,6 +14,7 @@ __all__ = [
     "AlphaCandidate",
     "AnyCandidate",
     "Candidate",
+    "DenseCandidate",
     "NewtonCandidate",
     "Recipe",
     "TermsCandidate",

@@ -34,7 +34,7 @@ class AnyCandidate(Protocol):
 
     @property
     def method(self) -> str:
-        """One of "newton", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
+        """One of "newton", "dense", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
 
     @property
     def is_stochastic(self) -> bool:
@@ -142,6 +142,22 @@ class NewtonCandidate(AnyCandidate):
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its report."""
         return {"penalty": self.penalty, "softmax": self.softmax or None}
+
+
+@dataclass(frozen=True, slots=True)
+class DenseCandidate(AnyCandidate):
+    """The optimum at a penalty, in rows, for wide dense rows; see `polyak.learn.dense.solver`."""
+
+    penalty: float
+
+    @property
+    def method(self) -> str:
+        """The kind of its rows."""
+        return "dense"
+
+    def settings(self, *, softmax: bool) -> dict[str, Any]:
+        """Return the fields of its report."""
+        return {"penalty": self.penalty, "dense": True}
 
 
 @dataclass(frozen=True, slots=True)

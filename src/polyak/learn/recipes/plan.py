@@ -1,10 +1,11 @@
 """The plan of a race: from a recipe and the first rows to the candidates that enter.
 
-There are four cases. Where weights are to be exactly zero, or of given signs, the candidates are
+There are five cases. Where weights are to be exactly zero, or of given signs, the candidates are
 Newton steps and proximal steps. Where features are few, block Newton steps enter, which win on most
 narrow rows, and a few candidates of averaged SGD beside them. Where they are many, averaged SGD
 enters with all its rates, and with rates that follow gradients as AdaGrad's do. Where most are
-rare, as in tables with a column of names, Newton steps on the frequent ones enter as well.
+rare, as in tables with a column of names, Newton steps on the frequent ones enter as well. Dense
+rows of hundreds of columns, with too many weights for Newton steps, have a lane of matrix products.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from polyak.learn.recipes.candidates import (
     AlphaCandidate,
     AnyCandidate,
     Candidate,
+    DenseCandidate,
     NewtonCandidate,
     TermsCandidate,
     most_candidates,
@@ -38,6 +40,10 @@ from polyak.learn.schedules import (
 from polyak.losses import get_loss
 from polyak.rows.sparse import Rows, SparseRows, row_widths
 
+DENSE_PENALTIES = tuple(float(f"{10.0 ** (place / 2):.3g}") for place in range(-4, 8))
+"""Ridge penalties in rows for wide dense rows, half a decade apart."""
+MANY_OUTPUTS = 200
+"""With more outputs they are a decade apart."""
 DEFAULT_ALPHA = 1e-4
 LIGHT_ALPHA = 1e-6
 """The penalty of averaged SGD where none is given, beside a heavier one."""
@@ -90,6 +96,7 @@ class Sample:
         The penalties to try where weights are to be zero and ``alpha`` is not given.
     unit : float
         The size of scores.
+    has_offsets : bool
     """
 
     rows: Rows
@@ -99,6 +106,7 @@ class Sample:
     may_drift: bool = False
     path: Sequence[float] = ()
     unit: float = 1.0
+    has_offsets: bool = False
 
     @property
     def width(self) -> int:
@@ -125,6 +133,9 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         return [_paper(recipe, sample.rows)]
     if recipe.is_sparse:
         return _sparse(recipe, sample)
+    if _is_dense(recipe, sample):
+        step = 2 if sample.outputs > MANY_OUTPUTS else 1
+        return [DenseCandidate(penalty) for penalty in DENSE_PENALTIES[::step]]
     from polyak.learn.newton.frequent import features_seen  # the paper's recipe starts sooner
 
     newton: list[AnyCandidate] = []
@@ -150,6 +161,16 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         return [*averaged, *_moving(recipe, sample, 0.5)]
     newton = _newton(recipe, frequent, sample.outputs, frequent)
     return [*averaged, *newton, *_moving(recipe, sample, 1.0)]
+
+
+def _is_dense(recipe: Recipe, sample: Sample) -> bool:
+    """Whether rows are dense, wide and enough for solutions to be compared."""
+    from polyak.learn.dense.solver import FIRST_SOLVE
+
+    few = len(sample.rows) < 2 * FIRST_SOLVE
+    if isinstance(sample.rows, SparseRows) or few or sample.has_offsets:
+        return False
+    return recipe.takes_dense_rows(sample.width, sample.outputs)
 
 
 def _frequent(recipe: Recipe, sample: Sample) -> int:

@@ -28,6 +28,8 @@ ROWS_FOR_KNOTS = 4096
 """The number of first rows whose quantiles are the knots of curves."""
 REPLICAS = 32
 """The number of replicas of each model that measure its standard errors."""
+WIDE = 256
+"""The fewest columns of dense rows that are learned by matrix products."""
 MOST_ONE_VS_REST = 50
 """With more classes averaged SGD learns their softmax. On 3,000 x 20 simulated rows of 100 classes,
 Newton steps one against the rest lose 0.194 on new rows, averaged SGD 0.048."""
@@ -243,6 +245,21 @@ class Recipe:
         if self.recipe != "auto" or not has_steps or self.sets(OF_AVERAGING):
             return False
         return features <= most_features(self.loss, outputs, intervals=self.intervals)
+
+    def takes_dense_rows(self, width: int, outputs: int) -> bool:
+        """Whether wide dense rows are learned by matrix products.
+
+        So they are where the weights of all outputs are too many for the one matrix of Newton
+        steps, and nothing is asked for but the best weights at some ridge penalty.
+        """
+        loss = get_loss(self.loss)
+        plain = self.recipe == "auto" and self.alpha == "auto" and not self.sets(OF_AVERAGING)
+        special = self.intervals or self.is_sparse or self.is_additive
+        if width < WIDE or not plain or special or loss.name not in ("log_loss", "squared_error"):
+            return False
+        if loss.name == "squared_error" or outputs == 1:
+            return width > most_features(self.loss, 1)
+        return width > most_features(self.loss, outputs, together=self.takes_softmax)
 
     def learns_together(self, seen: int, outputs: int, features: int | None) -> bool:
         """Whether Newton steps learn several classes together, in one matrix.

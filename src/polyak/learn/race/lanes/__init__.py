@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from polyak.learn.race.lanes.constant import ConstantLane
+from polyak.learn.race.lanes.dense import DenseLane
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import Lane, Problem
 from polyak.learn.race.lanes.proximal import ProximalLane
@@ -13,7 +14,14 @@ from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.race.lanes.terms import TermsLane
 from polyak.learn.recipes import AnyCandidate, Recipe
 
-LANES: tuple[type[Lane], ...] = (SgdLane, ProximalLane, NewtonRacer, TermsLane, ConstantLane)
+LANES: tuple[type[Lane], ...] = (
+    SgdLane,
+    ProximalLane,
+    NewtonRacer,
+    TermsLane,
+    DenseLane,
+    ConstantLane,
+)
 """All kinds of lanes, in the order in which they stand in a race: what takes longest comes after
 what takes less, and the baseline last."""
 

@@ -112,6 +112,11 @@ class ConstantLane(Lane):
     def is_baseline(self) -> bool:
         return True
 
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether rows may be tensors: it does not look at them."""
+        return True
+
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
         """Return the rows: other lanes refuse what cannot be learned from."""
         return rows

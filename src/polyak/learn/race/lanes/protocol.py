@@ -268,6 +268,11 @@ class Lane(Protocol):
         return []
 
     @property
+    def takes_tensors(self) -> bool:
+        """Whether it learns tensors on the device that holds them."""
+        return False
+
+    @property
     def checks_while_learning(self) -> bool:
         """Whether `learn` refuses rows before it has learned any of them."""
         return False
@@ -352,6 +357,10 @@ class Lane(Protocol):
     def term_reports(self) -> tuple[TermReport, ...]:
         """Return what is known of each term of an additive model."""
         return ()
+
+    def found(self, place: int) -> dict[str, Any]:
+        """Return fields of its report that differ from the candidate's settings."""
+        return {}
 
     def average_start(self, place: int) -> Floats:
         """Return the row at which each output's average began; NaN where nothing is averaged."""

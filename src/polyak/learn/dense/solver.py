@@ -1,0 +1,546 @@
+"""The solver of wide dense rows: a grid of penalties, and which of them are worth solving.
+
+While rows can be held, the penalised problems of all rows so far are solved whenever the rows have
+doubled, and the rows that come next are scored before they are used. The first time every second
+penalty of the grid is solved, then the best and its neighbours, since the best penalty moves as
+rows grow. A penalty that is not solved counts as its nearest neighbour.
+
+When rows are too many to hold, the best penalty goes on alone, block by block: the loss of the new
+rows plus a quadratic function around the weights so far, which stands for the loss of all rows that
+are gone. Its curvature is that of each output's probabilities times the second moments of rows.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from numpy.typing import NDArray
+
+from polyak.learn.dense.losses import curvature, errors, values
+from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve
+from polyak.learn.race.history import RATED, SUMS
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.rows.tensors import on_host
+from polyak.threads import on_threads
+
+Floats = NDArray[np.float64]
+
+FIRST_SOLVE, FEW_ROWS, MANY_ROWS = 125, 1000, 64_000
+"""Problems are solved with this many rows and at every doubling, of many rows at every second: with
+few rows for two neighbours on either side of the best penalty, then for one."""
+BLOCK, ON_DEVICE = 1024, 1 << 16
+"""The rows of a product, on a processor and on another device."""
+STEP = 1 << 14
+"""At least so many rows are held, and learned at a time once those before are gone."""
+MOST_BYTES, MOST_SCORES = 1 << 28, 1 << 20
+"""The most bytes of rows that are held, and of scores by one candidate, which solutions take time
+for. What is lost when rows go is little: of simulated rows nothing, of mnist's pixels 2% of the
+loss with 16,000 rows held."""
+STEPS, LAST_STEPS = 10, 40
+GAIN, LAST_GAIN = 1e-3, 1e-4
+"""The iterations of a solution, and the share of the objective that the last must gain: of those
+that choose the penalty, and of the model."""
+FEWEST = 1.25
+"""How many times the rows of a solution there must be for the rows since to tell."""
+NEAREST = 1e-9
+"""How much worse than its neighbour a penalty counts that was not solved, so that it does not win
+a tie."""
+
+
+class DenseSolver:
+    """Weights of wide dense rows at several penalties.
+
+    Parameters
+    ----------
+    kind : str
+        The loss, see `polyak.learn.dense.losses`.
+    penalties : array
+        The grid, in rows, from small to large.
+    outputs : int
+    fit_intercept : bool
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        penalties: Floats,
+        outputs: int,
+        *,
+        fit_intercept: bool,
+    ) -> None:
+        self.kind, self.penalties, self.outputs = kind, penalties, outputs
+        self.fit_intercept = fit_intercept
+        self.clock = self.since = 0
+        self.ratio = float(penalties[1] / penalties[0]) if len(penalties) > 1 else 1.0
+        self.next_solve = FIRST_SOLVE
+        self.solved = [len(penalties) // 2]  # the places of the penalties that have weights
+        self.recent: Floats = np.zeros(1)  # their rated losses since the last solution
+        self.curve: dict[int, float] = {}  # those of the last penalties that many rows compared
+        self.totals: Floats = np.zeros((1, SUMS))  # their sums since the last milestone
+        self.blocks: list[Block] = []  # full ones
+        self.open: list[Block] = []  # the parts of the one that is not
+        self.strength: Any = None  # of the rows that are gone, one number per output
+        self._units: tuple[float, Units] | None = None
+        self._latest: tuple[int, int, Any] | None = None
+
+    def begin(self, rows: Any) -> None:
+        """Take the shift from the first rows, and the library and device that hold them."""
+        xp = self.xp = array_namespace(rows)
+        self._set_place(rows)
+        self.shift = xp.mean(xp.astype(rows, xp.float32), axis=0)
+        d = rows.shape[1]
+        zeros = xp.zeros_like(self.shift)
+        self.moments = Moments(0.0, zeros, xp.zeros((d, d), dtype=xp.float32, device=zeros.device))
+        W = xp.zeros((d, 1, self.outputs), dtype=xp.float32, device=zeros.device)
+        self.plain = (W, W[0])  # weights and intercepts of shifted rows
+
+    def _set_place(self, array: Any) -> None:
+        """Learn in blocks that suit the device of an array."""
+        self.on_host = isinstance(array, np.ndarray)
+        self.block = BLOCK if str(getattr(array, "device", "cpu")) == "cpu" else ON_DEVICE
+
+    @property
+    def best(self) -> int:
+        """The place of the best penalty since the last solution."""
+        return self.solved[int(np.argmin(self.recent))]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of weights and held rows."""
+        held = sum(block.rows.nbytes for block in (*self.blocks, *self.open))
+        return int(held + self.plain[0].nbytes)
+
+    def held(self) -> list[Block]:
+        """Return all rows that are held."""
+        return [*self.blocks, _joined(self.xp, self.open)] if self.open else self.blocks
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        rows: Any,
+        targets: NDArray[Any],
+        weights: Floats | None,
+        limits: Floats | None,
+        order: NDArray[np.int64] | None,
+        stops: NDArray[np.int64],
+        scores: Floats | None,
+        threads: int = 1,
+    ) -> Floats:
+        """Learn rows, and return the sums of each interval that ends at one of the stops.
+
+        ``scores`` is filled with those of the best penalty, if it is given.
+        """
+        self._move_to(rows)
+        total = len(rows) if order is None else len(order)
+        notes: list[Floats] = []
+        done, ends = 0, stops.tolist()
+        while done < total:
+            room = self.block - sum(len(part.rows) for part in self.open)
+            end = min(done + room, total, done + self.next_solve - self.clock)
+            end = min([end, *(stop for stop in ends if stop > done)])
+            some = slice(done, end) if order is None else order[done:end]
+            block = self._block(rows, targets, weights, some)
+            limited = None if limits is None else limits[done:end]
+            work = (partial(self._score, block, limited), partial(self.moments.add, block))
+            found = on_threads(lambda one: one(), work, threads if self.on_host else 1)[0]
+            if scores is not None:
+                scores[done:end] = np.asarray(on_host(found), dtype=np.float64)
+            self.open.append(block)
+            self.clock, done = self.clock + end - done, end
+            if done in ends:
+                notes.append(self.sums())
+                self.start_interval()
+            if len(block.rows) == room:
+                self._close_block()
+            if self.clock == self.next_solve:
+                self._solve()
+        return np.array(notes).reshape(-1, len(self.penalties), SUMS)
+
+    def _block(self, rows: Any, targets: Any, weights: Any, some: Any) -> Block:
+        """Return some rows, shifted, on the device of the rows."""
+        xp, device = self.xp, self.shift.device
+        place = some if isinstance(some, slice) else xp.asarray(some, device=device)
+        own = xp.astype(rows[place], xp.float32) - self.shift
+        kind = np.int64 if self.kind == "softmax" else np.float32
+        goals = np.ascontiguousarray(targets[some], dtype=kind)
+        if self.kind != "softmax":
+            goals = goals.reshape(len(own), -1)
+        mine = None
+        if weights is not None:
+            mine = xp.asarray(weights[some].astype(np.float32), device=device)
+        return Block(own, xp.asarray(goals, device=device), mine)
+
+    def _score(self, block: Block, limits: Floats | None) -> Any:
+        """Add the losses of rows to the sums; return their scores by the best penalty."""
+        xp, (rows, targets, own) = self.xp, block
+        found = scores_of(xp, rows, *self.plain)
+        lost = values(xp, self.kind, found, targets)
+        wrong = errors(xp, self.kind, found, targets)
+        weight = xp.ones_like(found[:, 0, 0]) if own is None else own
+        limits = np.full((len(rows), 2), [np.inf, 1.0]) if limits is None else limits
+        cap, share = xp.asarray(limits.T.astype(np.float32), device=rows.device)
+        full = lost <= cap[:, None, None]  # false for a loss that is not a number
+        rated = xp.sum(xp.where(full, lost, cap[:, None, None]), axis=2)
+        sums = [
+            xp.sum(weight) * xp.ones_like(rated[0]),
+            weight @ xp.sum(lost, axis=2),
+            weight @ xp.sum(lost * lost, axis=2),
+            weight @ wrong,
+            (weight * share) @ rated,
+            xp.sum(xp.astype(~full, rated.dtype), axis=(0, 2)),
+        ]
+        of_each = np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64)
+        best = int(np.argmin(self.recent))
+        self.recent, self.totals = self.recent + of_each[:, RATED], self.totals + of_each
+        return found[:, best]
+
+    def _close_block(self) -> None:
+        """Let go of rows where they are too many."""
+        self.blocks.append(_joined(self.xp, self.open))
+        self.open = []
+        if self.strength is not None:
+            if len(self.blocks) * self.block >= STEP:
+                self.plain, self.strength = self._updated()
+                self.blocks = []
+        elif len(self.blocks) * self.block >= self._most_rows():
+            self._let_go()
+
+    def _most_rows(self) -> float:
+        """Return the number of rows that are held at most."""
+        return max(min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs), STEP)
+
+    def _solve(self) -> None:
+        """Solve for the best penalty so far and its neighbours, or for all if it is the first."""
+        is_first = self.clock == FIRST_SOLVE
+        self.next_solve *= 2 if self.clock < MANY_ROWS else 4
+        if self.strength is not None:
+            return
+        best = self.best
+        around = 2 if self.clock < FEW_ROWS else 1
+        wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= around]
+        if is_first:
+            wanted = list(range(best % 2, len(self.penalties), 2))
+        self.plain = self._solution(wanted, STEPS, GAIN)
+        self.totals = self.totals[self._nearest(wanted)]
+        self.curve = self._losses()
+        self.solved, self.recent = wanted, np.zeros(len(wanted))
+        self.since = self.clock
+
+    def _solution(
+        self, places: list[int], most: int, gain: float, penalty: float | None = None
+    ) -> tuple[Any, Any]:
+        """Return weights and intercepts at penalties of the grid, or at one near to a place."""
+        wanted = self.penalties[places] if penalty is None else np.array([penalty])
+        near = self._nearest(places)
+        return self._fitted((self.plain[0][:, near], self.plain[1][near]), wanted, most, gain)
+
+    def _fitted(
+        self, plain: tuple[Any, Any], penalties: Floats, most: int, gain: float
+    ) -> tuple[Any, Any]:
+        """Return the weights of held rows at penalties in rows, beginning with others."""
+        xp, blocks, units = self.xp, self.held(), self._units_now()
+        bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, *plain))))
+        start, past, rows = units.standard(xp, *plain), None, self.moments.count
+        if self.strength is not None:
+            rows = sum(_weight(block) for block in blocks)
+            past = Past(*start, self.strength / rows)
+        W, b = solve(
+            xp,
+            self.kind,
+            blocks,
+            units,
+            start,
+            xp.asarray((penalties / rows).astype(np.float32), device=self.shift.device),
+            bend,
+            fit_intercept=self.fit_intercept,
+            most=most,
+            least_gain=gain,
+            past=past,
+        )
+        return units.plain(xp, W, b)
+
+    def _units_now(self) -> Units:
+        """Return the units of all rows so far, or of half of them once rows are gone."""
+        known = self._units
+        if known is None or self.strength is None or self.moments.count >= 2.0 * known[0]:
+            self._units = known = self.moments.count, Units.of(self.xp, self.moments)
+        return known[1]
+
+    def _nearest(self, places: list[int]) -> list[int]:
+        """Return where the solved penalty nearest to each of these places is."""
+        return [min(range(len(self.solved)), key=lambda n: abs(self.solved[n] - p)) for p in places]
+
+    def _losses(self) -> dict[int, float]:
+        """Return the losses of penalties, as they were before the last solution if rows are few."""
+        few = self.strength is not None or self.clock < FEWEST * self.since
+        return self.curve if few else dict(zip(self.solved, self.recent.tolist(), strict=True))
+
+    def penalty(self, place: int) -> float:
+        """Return the penalty of a place of the grid, or a better one close by.
+
+        That is the minimum of a parabola through its loss and those of its neighbours.
+        """
+        lost = self._losses()
+        if not {place - 1, place, place + 1} <= lost.keys():
+            return float(self.penalties[place])
+        low, own, high = (lost[place + step] for step in (-1, 0, 1))
+        bend = low - 2.0 * own + high
+        away = 0.5 * (low - high) / bend if bend > 0 else 0.0
+        return float(self.penalties[place] * self.ratio ** np.clip(away, -0.5, 0.5))
+
+    def _let_go(self) -> None:
+        """Go on with the best solution, and without the rows."""
+        best = self.best
+        self.curve = self._losses()
+        self.plain = self._solution([best], LAST_STEPS, LAST_GAIN, self.penalty(best))
+        self.strength = self._certainty(self.plain)
+        self.totals = self.totals[self._nearest([best])]
+        self.solved, self.recent, self.blocks = [best], np.zeros(1), []
+
+    def _updated(self) -> tuple[tuple[Any, Any], Any]:
+        """Return weights and strength after the rows that are held."""
+        penalty = np.array([self.penalty(self.solved[0])])
+        plain = self._fitted(self.plain, penalty, STEPS, LAST_GAIN)
+        return plain, self.strength + self._certainty(plain)
+
+    def _certainty(self, plain: tuple[Any, Any]) -> Any:
+        """Return the curvature of the loss of held rows, one number per output."""
+        xp, found = self.xp, 0.0
+        for block in self.held():
+            bend = curvature(xp, self.kind, scores_of(xp, block.rows, *plain))[0]
+            found = found + _weight(block) * bend
+        return found
+
+    # -- results -------------------------------------------------------------------------------
+
+    def sums(self) -> Floats:
+        """Return the sums of all penalties of the grid since the last milestone."""
+        places = list(range(len(self.penalties)))
+        near = self._nearest(places)
+        found = self.totals[near].copy()
+        far = np.abs(np.array(self.solved)[near] - places)
+        found[:, RATED] *= 1.0 + NEAREST * far
+        return found
+
+    def start_interval(self) -> None:
+        """Begin a new interval of the race: its sums are zero."""
+        self.totals = np.zeros_like(self.totals)
+
+    def weights(self, place: int) -> tuple[Floats, Floats]:
+        """Return the weights at a penalty of the grid, a row per output, and the intercepts.
+
+        They are those of all rows so far; learning goes on as if nobody had asked.
+        """
+        if self._latest is None or self._latest[:2] != (self.clock, place):
+            self._latest = (self.clock, place, self._weights(place))
+        found: tuple[Floats, Floats] = self._latest[2]
+        return found
+
+    def _weights(self, place: int) -> tuple[Floats, Floats]:
+        if not self.held():
+            A, c = self.plain
+        elif self.strength is not None:
+            A, c = self._updated()[0]
+        else:
+            A, c = self._solution([place], LAST_STEPS, LAST_GAIN, self.penalty(place))
+        A, c = A[:, 0], c[0]
+        c = c - self.shift @ A
+        return (
+            np.asarray(on_host(A).T, dtype=np.float64),
+            np.asarray(on_host(c), dtype=np.float64),
+        )
+
+    # -- state ---------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Any]:
+        """Return all arrays that learning changes, where they are."""
+        found = {
+            "shift": self.shift,
+            "sums": self.moments.sums,
+            "products": self.moments.products,
+            "weights": self.plain[0],
+            "intercepts": self.plain[1],
+        }
+        if held := self.held():
+            block = _joined(self.xp, held)
+            found |= {"rows": block.rows, "targets": block.targets}
+            found |= {} if block.weights is None else {"row_weights": block.weights}
+        return found if self.strength is None else found | {"strength": self.strength}
+
+    def set_arrays(self, arrays: dict[str, Any]) -> None:
+        """Go on with these arrays, with the library and device that they are of."""
+        self.xp = array_namespace(arrays["shift"])
+        self._set_place(arrays["shift"])
+        self.shift = arrays["shift"]
+        self.moments = Moments(self.moments.count, arrays["sums"], arrays["products"])
+        self.plain = (arrays["weights"], arrays["intercepts"])
+        self.blocks, self.open = [], []
+        if "rows" in arrays:
+            held = [arrays["rows"], arrays["targets"], arrays.get("row_weights")]
+            for begin in range(0, len(held[0]), self.block):
+                some = slice(begin, begin + self.block)
+                block = Block(*(None if one is None else one[some] for one in held))
+                (self.blocks if len(block.rows) == self.block else self.open).append(block)
+        self.strength, self._units = arrays.get("strength"), None
+        self._latest = None
+
+    def _move_to(self, rows: Any) -> None:
+        """Go on where the rows are."""
+        like = rows if hasattr(rows, "device") else np.asarray(rows)
+        xp = array_namespace(like)
+        if xp is not self.xp or getattr(like, "device", None) != getattr(
+            self.shift, "device", None
+        ):
+            moved = {name: on_host(one) for name, one in self.arrays().items()}
+            device = None if isinstance(like, np.ndarray) else like.device
+            self.set_arrays(
+                {n: xp.asarray(np.asarray(one), device=device) for n, one in moved.items()}
+            )
+
+    def state(self) -> tuple[Page, Arrays]:
+        """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
+        arrays = {name: np.array(on_host(one)) for name, one in self.arrays().items()}
+        arrays |= {"recent": self.recent.copy(), "totals": self.totals.copy()}
+        page: Page = {
+            name: getattr(self, name) for name in ("clock", "next_solve", "solved", "since")
+        }
+        page |= {"count": self.moments.count, "curve": sorted(self.curve.items())}
+        return page, arrays
+
+    def set_state(self, stored: StoredState) -> None:
+        """Go on from what `state` returned."""
+        self.clock, self.next_solve = stored.whole("clock"), stored.whole("next_solve", least=1)
+        self.solved, self.since = stored.field("solved"), stored.whole("since", most=self.clock)
+        self.curve = {int(place): float(loss) for place, loss in stored.field("curve")}
+        places = set(range(len(self.penalties)))
+        stored.require(
+            bool(self.solved) and set(self.solved) <= places, "solved", "are no penalties"
+        )
+        shift = stored.array("shift", (None,), "float32", least=-np.inf)
+        d, P, K = len(shift), len(self.solved), self.outputs
+        shapes: dict[str, tuple[int | None, ...]] = {
+            "sums": (d,),
+            "products": (d, d),
+            "weights": (d, P, K),
+            "intercepts": (P, K),
+        }
+        if "rows" in stored.arrays:
+            n = len(stored.arrays["rows"])
+            shapes |= {"rows": (n, d), "targets": (n,) if self.kind == "softmax" else (n, K)}
+        lengths = {"row_weights": len(stored.arrays.get("rows", ())), "strength": K}
+        shapes |= {name: (size,) for name, size in lengths.items() if name in stored.arrays}
+        arrays = {
+            name: stored.array(name, shape, ("float32", "int64")) for name, shape in shapes.items()
+        }
+        arrays["shift"] = shift
+        self.moments = Moments(stored.number("count"), None, None)
+        self.recent = stored.array("recent", (P,))
+        self.totals = stored.array("totals", (P, SUMS))
+        self.set_arrays(arrays)
+
+    def merge(self, others: Sequence[DenseSolver], base: DenseSolver | None) -> None:
+        """Become what solvers learned together, each from rows of its own after those of a base.
+
+        Rows that another solver holds are learned as if they came now. What it knows of rows that
+        are gone is combined by strength.
+        """
+        for other in others:
+            first = 0 if base is None else sum(len(block.rows) for block in base.held())
+            if other.strength is not None and (base is None or other.clock > base.clock):
+                self._combine(other, base)
+                first = 0
+            arrays = {name: on_host(one) for name, one in other.arrays().items()}
+            if "rows" in arrays:
+                rows, own = arrays["rows"][first:] + arrays["shift"], arrays.get("row_weights")
+                self.learn(
+                    self.xp.asarray(rows, device=self.shift.device),
+                    arrays["targets"][first:],
+                    None if own is None else own[first:].astype(np.float64),
+                    None,
+                    None,
+                    np.empty(0, dtype=np.int64),
+                    None,
+                )
+
+    def _combine(self, other: DenseSolver, base: DenseSolver | None) -> None:
+        """Join what another solver knows of rows that are gone, those of a base apart."""
+        if self.strength is None:
+            self._let_go()
+        xp, device = self.xp, self.shift.device
+        theirs = {n: xp.asarray(on_host(one), device=device) for n, one in other.arrays().items()}
+        new = theirs["strength"]
+        gone = other.clock - sum(len(block.rows) for block in other.held())
+        if base is not None and base.strength is not None:
+            new = new - xp.asarray(on_host(base.strength), device=device)
+            gone -= base.clock
+        share = new / (self.strength + new)
+        A, c = theirs["weights"], theirs["intercepts"]
+        c = c + xp.tensordot(self.shift - theirs["shift"], A, axes=1)
+        self.plain = (
+            (1.0 - share) * self.plain[0] + share * A,
+            (1.0 - share) * self.plain[1] + share * c,
+        )
+        self.strength = self.strength + new
+        self.moments.count += gone
+        self.clock += gone
+        while self.next_solve <= self.clock:
+            self.next_solve *= 2
+
+    def with_output(self, place: int, constant: float, *, mirrors: bool) -> DenseSolver:
+        """Return the solver with a class or label more, which no row has had so far.
+
+        Where there were two classes, their one model becomes two, each the other's mirror image.
+        """
+        grown, xp = copy.copy(self), self.xp
+        arrays = self.arrays()
+        alone = self.kind == "log_loss" and not mirrors
+        grown.outputs = self.outputs + 1 + mirrors
+        grown.kind = "log_loss" if alone else "softmax"
+        for name in ("weights", "intercepts", "strength"):
+            if name not in arrays:
+                continue
+            old = arrays[name]
+            old = xp.concat([-0.5 * old, 0.5 * old], axis=-1) if mirrors else old
+            new = 0.0 * old[..., :1]
+            if name == "intercepts":
+                others = 0.0 if alone else xp.log(xp.sum(xp.exp(old), axis=-1, keepdims=True))
+                new = new + others + constant
+            arrays[name] = xp.concat([old[..., :place], new, old[..., place:]], axis=-1)
+        if "targets" in arrays:
+            goals = arrays["targets"]
+            if alone:
+                new = -xp.ones_like(goals[:, :1])
+                arrays["targets"] = xp.concat([goals[:, :place], new, goals[:, place:]], axis=1)
+            else:
+                goals = xp.astype(goals[:, 0] > 0, xp.int64) if mirrors else goals
+                arrays["targets"] = goals + xp.astype(goals >= place, xp.int64)
+        grown.set_arrays(arrays)
+        return grown
+
+
+def _weight(block: Block) -> float:
+    """Return the weight of all rows of a block."""
+    return float(len(block.rows)) if block.weights is None else float(block.weights.sum())
+
+
+def _joined(xp: Any, parts: list[Block]) -> Block:
+    """Return the rows of several blocks as one."""
+    if len(parts) == 1:
+        return parts[0]
+    own = [part.weights for part in parts]
+    if any(one is not None for one in own):
+        own = [
+            xp.ones_like(part.rows[:, 0]) if part.weights is None else part.weights
+            for part in parts
+        ]
+    return Block(
+        xp.concat([part.rows for part in parts], axis=0),
+        xp.concat([part.targets for part in parts], axis=0),
+        None if own[0] is None else xp.concat(own, axis=0),
+    )

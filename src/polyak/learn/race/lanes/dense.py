@@ -1,0 +1,177 @@
+"""The lane of wide dense rows: candidates that differ in their penalty, by matrix products."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyak.errors import DataError
+from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.race.history import SUMS
+from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, histogram_for
+from polyak.learn.recipes import DenseCandidate, Recipe
+from polyak.learn.score_histogram import ScoreHistogram
+from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.training_rows import TrainingRows
+from polyak.losses.softmax import odds_of_softmax
+from polyak.rows.sparse import Rows, check_rows
+
+if TYPE_CHECKING:
+    from polyak.learn.dense.solver import DenseSolver
+
+Floats = NDArray[np.float64]
+
+
+MOST_COUNTED = 64
+"""The scores of so many outputs are counted."""
+
+
+class DenseLane(Lane):
+    """A `polyak.learn.dense.solver.DenseSolver` as the race knows lanes."""
+
+    kinds: ClassVar[tuple[type[Any], ...]] = (DenseCandidate,)
+
+    def __init__(
+        self, numbers: list[int], candidates: list[DenseCandidate], recipe: Recipe, problem: Problem
+    ) -> None:
+        from polyak.learn.dense.solver import DenseSolver  # only where there is such a lane
+
+        self.numbers, self.candidates = numbers, candidates
+        self.recipe, self.problem = recipe, problem
+        self.solver: DenseSolver = DenseSolver(
+            "softmax" if problem.one_vs_rest else recipe.loss,
+            np.array([one.penalty for one in candidates]),
+            problem.outputs,
+            fit_intercept=recipe.fit_intercept,
+        )
+        # Of the scores of the best penalty; of many outputs that would take longer than learning.
+        counted = 1 if problem.outputs <= MOST_COUNTED else 0
+        self.counts = histogram_for(recipe.loss, problem, counted)
+        self._not_learned = 0
+
+    @property
+    def clock(self) -> int:
+        """The number of rows learned, or only let pass."""
+        return self.solver.clock + self._not_learned
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its weights take, and the rows it holds."""
+        return self.solver.nbytes
+
+    @property
+    def n_features(self) -> int:
+        return self.problem.width
+
+    @property
+    def softmax(self) -> bool:
+        return self.problem.one_vs_rest
+
+    @property
+    def fewest(self) -> int:
+        """All stay: those that are far from the best cost nothing."""
+        return len(self.numbers)
+
+    @property
+    def takes_tensors(self) -> bool:
+        return True
+
+    def warm_up(self, rows: Rows) -> None:
+        self.solver.begin(rows)
+
+    def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
+        """Refuse values that are not finite, and rows of another width."""
+        if rows.shape[1] != self.n_features:
+            raise DataError(f"rows have {rows.shape[1]} features, those before {self.n_features}")
+        check_rows(rows, self.n_features)
+        return rows
+
+    def learn(
+        self, given: TrainingRows, *, again: bool, stops: NDArray[np.int64], threads: int
+    ) -> Floats:
+        """Learn rows and return the sums of each interval that ends at one of the stops."""
+        if again:
+            self._not_learned += given.total
+            return np.empty((0, len(self.numbers), SUMS))
+        scores = None
+        if self.counts.wants(given.total):
+            scores = np.empty((given.total, self.problem.outputs))
+        with np.errstate(all="ignore"), self._same_bits():
+            sums = self.solver.learn(
+                given.rows,
+                given.targets,
+                given.weights,
+                given.limits,
+                given.order,
+                stops,
+                scores,
+                threads,
+            )
+        classes = self.problem.outputs if self.softmax else None
+        if scores is not None and self.softmax:
+            scores = odds_of_softmax(scores)
+        self.counts.count(scores, given, classes)
+        return sums
+
+    def _same_bits(self) -> Any:
+        return one_blas_thread() if self.solver.on_host else nullcontext()
+
+    def sums(self) -> Floats:
+        return self.solver.sums()
+
+    def start_interval(self) -> None:
+        self.solver.start_interval()
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def select(self, places: Sequence[int]) -> Self:
+        """Return the lane itself: none of its candidates is eliminated alone."""
+        return self
+
+    def merge(self, others: Sequence[Self], base: Self | None) -> None:
+        before = 0 if base is None else base._not_learned
+        with np.errstate(all="ignore"), self._same_bits():
+            self.solver.merge(
+                [other.solver for other in others], None if base is None else base.solver
+            )
+        self._not_learned += sum(other._not_learned - before for other in others)
+        self.counts.merge([other.counts for other in others], None if base is None else base.counts)
+
+    def add_output(self, new: NewOutput) -> Self:
+        """Return the lane with a class more, which no row has had so far."""
+        grown = type(self)(self.numbers, self.candidates, new.recipe, new.problem)
+        grown.solver = self.solver.with_output(new.place, new.constant, mirrors=new.mirrors)
+        grown._not_learned = self._not_learned
+        grown.counts.add_output(self.counts, new.place, new.constant, mirrors=new.mirrors)
+        return grown
+
+    def state(self) -> tuple[Page, Arrays]:
+        page, arrays = self.solver.state()
+        counted, histograms = self.counts.state()
+        return page | counted, arrays | histograms
+
+    def set_state(self, stored: StoredState, clock: int) -> None:
+        self.solver.set_state(stored)
+        self._not_learned = clock - self.solver.clock
+        self.counts.set_state(stored)
+
+    # -- results ---------------------------------------------------------------------------------
+
+    def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
+        with np.errstate(all="ignore"), self._same_bits():
+            return self.solver.weights(place)
+
+    def found(self, place: int) -> dict[str, Any]:
+        return {"penalty": float(f"{self.solver.penalty(place):.3g}")}
+
+    def average_start(self, place: int) -> Floats:
+        """Return NaN: nothing is averaged."""
+        return np.full(self.problem.outputs, np.nan)
+
+    def histogram(self, place: int) -> ScoreHistogram:
+        return copy.deepcopy(self.counts)
