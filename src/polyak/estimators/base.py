@@ -220,7 +220,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"this {type(self).__name__} has learned without offsets")
         offsets = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
         check_consistent_length(X, offsets)
-        return with_last_column(X, self._offset, offsets)
+        return with_last_column(on_host(X), self._offset, offsets)
 
     def _encoded(self, X: Any, names: int | None = None) -> tuple[Any, FeatureNames]:
         """Encode a frame or an array; return the rows and the names of their hashed words."""
