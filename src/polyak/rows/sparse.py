@@ -99,8 +99,10 @@ def as_rows(X: Any) -> Rows:
     >>> as_rows([[1, 2], [3, 4]]).dtype
     dtype('float64')
     """
-    if isinstance(X, SparseRows) or is_tensor(X):
+    if isinstance(X, SparseRows):
         return X
+    if is_tensor(X):
+        return X  # type: ignore[no-any-return]
     if hasattr(X, "tocsr"):
         X = X.tocsr()
         values = _as_float(X.data)
@@ -276,9 +278,9 @@ def check_rows(rows: Rows, n_features: int | None) -> None:
     ValueError: row 1 has the value nan for feature 0
     """
     if is_tensor(rows):
-        if (place := first_not_finite(rows)) is not None:
-            value = float(rows[place])
-            raise ValueError(f"row {place[0]} has the value {value} for feature {place[1]}")
+        if (found := first_not_finite(rows)) is not None:
+            row, feature, value = found
+            raise ValueError(f"row {row} has the value {value} for feature {feature}")
     else:
         _core.squared_norms(core_rows(rows))
     widths = row_widths(rows)
@@ -315,7 +317,8 @@ def join_rows(parts: Iterable[Rows]) -> Rows:
         widths = sorted({part.shape[1] for part in dense})
         if len(widths) > 1:
             raise DataError(f"some rows have {widths[0]} features and others {widths[-1]}")
-        return concatenated(dense)
+        joined: NDArray[Any] = concatenated(dense)
+        return joined
     return sparse.rows() if not dense else join_rows([*map(dense_as_sparse, dense), sparse.rows()])
 
 

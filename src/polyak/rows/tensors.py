@@ -62,12 +62,14 @@ def product(X: Any, matrix: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate(parts) if parts else np.empty((0, matrix.shape[1]))
 
 
-def first_not_finite(X: Any) -> tuple[int, int] | None:
-    """Return the place of the first value that is not a finite number, if there is any."""
+def first_not_finite(X: Any) -> tuple[int, int, float] | None:
+    """Return row, column and value of the first that is not a finite number, if there is any."""
     from array_api_compat import array_namespace
 
     xp = array_namespace(X)
     if bool(xp.all(xp.isfinite(X))):
         return None
     row = int(np.argmax(~on_host(xp.all(xp.isfinite(X), axis=1))))
-    return row, int(np.argmax(~np.isfinite(on_host(X[row]))))
+    values = on_host(X[row])
+    column = int(np.argmax(~np.isfinite(values)))
+    return row, column, float(values[column])
