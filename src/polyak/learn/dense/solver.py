@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from polyak.learn.dense.losses import curvature, errors, values
 from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve
-from polyak.learn.race.history import RATED, SUMS
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.sums import RATED, SUMS
 from polyak.rows.tensors import on_host
 from polyak.threads import on_threads
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.leave_one_out import LITTLE_WORK
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.race.history import RATED
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.row_limits import limits_of_all
+from polyak.learn.sums import RATED
 from polyak.learn.training_rows import TrainingRows
 from polyak.threads import on_threads
 

@@ -13,15 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.stored_state import StoredState
+from polyak.learn.sums import LOSS, RATED, SUMS
 
 Floats = NDArray[np.float64]
-
-NAMES = ("weight", "loss", "loss_squared", "error", "rated", "capped")
-"""What is summed for a candidate: the rows' weights, its losses, their squares, its errors, its
-losses as candidates are compared by them, and how many of those were capped: see
-`polyak.learn.race.row_limits`."""
-SUMS = len(NAMES)
-LOSS, SQUARES, ERROR, RATED = (NAMES.index(name) for name in NAMES[1:5])
 
 
 def measure(sums: Floats, rows: int, losses_per_row: int) -> dict[str, float]:

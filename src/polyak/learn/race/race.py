@@ -30,12 +30,13 @@ from polyak.learn.race.elimination import (
     require_room,
     widest_for,
 )
-from polyak.learn.race.history import LOSS, RATED, SQUARES, SUMS, RaceHistory, measure
+from polyak.learn.race.history import RaceHistory, measure
 from polyak.learn.race.lanes import CANDIDATES, lane_numbers, lane_of
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem
 from polyak.learn.recipes import AnyCandidate, Recipe
 from polyak.learn.recipes.candidates import ROOM_FOR_MOVING, most_candidates
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
+from polyak.learn.sums import LOSS, RATED, SQUARES, SUMS
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.losses import get_loss
 from polyak.model.columns import SourceColumns

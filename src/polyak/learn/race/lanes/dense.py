@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.learn.newton.block.one_thread import one_blas_thread
-from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, histogram_for
 from polyak.learn.recipes import DenseCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.sparse import Rows, check_rows

@@ -16,7 +16,6 @@ from polyak.errors import DataError, DivergenceError
 from polyak.learn.bank import Bank
 from polyak.learn.newton.block.curvature import with_offsets
 from polyak.learn.race.elimination import fewest_after
-from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import (
     Lane,
     NewOutput,
@@ -28,6 +27,7 @@ from polyak.learn.recipes import AlphaCandidate, NewtonCandidate, Recipe
 from polyak.learn.schedules import CALIBRATION_ROWS, Polynomial
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
 from polyak.model.terms import ExpandedRows

@@ -144,7 +144,7 @@ def mirrored(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def candidate_sums(notes: Floats, *, one_vs_rest: bool) -> Floats:
-    """Return the sums of candidates, as `polyak.learn.race.history` lists them.
+    """Return the sums of candidates, as `polyak.learn.sums` lists them.
 
     ``notes`` are those of their models, as `polyak.learn.bank.settings.SUMS` lists them, of shape
     (intervals, sums, candidates, outputs).
@@ -169,7 +169,7 @@ def histogram_for(loss: str, problem: Problem, candidates: int) -> ScoreHistogra
 class Lane(Protocol):
     """Candidates that learn together from the same rows.
 
-    Sums have a row for each candidate and the columns of `polyak.learn.race.history`.
+    Sums have a row for each candidate and the columns of `polyak.learn.sums`.
 
     Attributes
     ----------

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.race.elimination import FIRST_DECISION, fewest_after
-from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import NewOutput
 from polyak.learn.race.lanes.sgd import SgdLane
 from polyak.learn.recipes import AnyCandidate, Candidate
 from polyak.learn.stored_state import FLOATS, Arrays, Page, StoredState
+from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,6 @@ from polyak.learn.bank import Bank
 from polyak.learn.bank.merging import merge_banks
 from polyak.learn.bank.settings import SUMS as MODEL_SUMS
 from polyak.learn.centring import Centre, rows_at_a_time
-from polyak.learn.race.history import SUMS
 from polyak.learn.race.lanes.protocol import (
     Lane,
     NewOutput,
@@ -28,6 +27,7 @@ from polyak.learn.race.lanes.protocol import (
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import SharedRows, TrainingRows
 from polyak.rows.sparse import Rows
 
