@@ -97,8 +97,9 @@ def classes_line(rows: int, width: int, classes: int) -> None:
     lost = test_loss(model, XT, yT)
     best, of_sweep = swept(X, y, XT, yT, classes)
     print(
-        f"{rows:,} x {width} x {classes}: {seconds:.2f} s, loss {lost:.4f}, {lost / best:.4f} of the "
-        f"sweep's {best:.4f} in {of_sweep:.1f} s, {model.method_}, recent {model.recent_loss_:.4f}",
+        f"{rows:,} x {width} x {classes}: {seconds:.2f} s, loss {lost:.4f}, {lost / best:.4f} of "
+        f"the sweep's {best:.4f} in {of_sweep:.1f} s, {model.method_}, recent "
+        f"{model.recent_loss_:.4f}",
         flush=True,
     )
 

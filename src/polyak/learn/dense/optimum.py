@@ -21,7 +21,7 @@ from polyak.threads import on_threads
 
 MEMORY = 8
 """The number of past steps that the curvature is estimated from."""
-SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-7, 1e-3
+SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-5, 1e-3
 """A step must lower the objective by this share of what its slope promises, up to rounding; where
 even this part of it does not, the candidate is as good as at its optimum."""
 LEAST_BEND = 1e-6

@@ -306,7 +306,7 @@ class DenseSolver:
     def _updated(self) -> tuple[tuple[Any, Any], Any]:
         """Return weights and strength after the rows that are held."""
         penalty = np.array([self.penalty(self.solved[0])])
-        plain = self._fitted(self.plain, penalty, STEPS, LAST_GAIN)
+        plain = self._fitted(self.plain, penalty, STEPS, GAIN)
         return plain, self.strength + self._certainty(plain)
 
     def _certainty(self, plain: tuple[Any, Any]) -> Any:
