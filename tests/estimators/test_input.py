@@ -108,7 +108,7 @@ def test_memory_layouts(convert):
     assert_same_bits(one.fit(convert(X), y), other.fit(X, y), X)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
 def test_other_numbers_are_learned_as_doubles(dtype):
     X, y = problem(PaperRegressor())
     X = (X > 0).astype(dtype)

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from polyak.learn.learner import Learner
 from polyak.learn.race.history import RaceHistory
-from polyak.learn.sums import SUMS
 from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.recipes import Recipe
+from polyak.learn.sums import SUMS
 from polyak.losses import get_loss
 from polyak.model.training_report import CandidateReport
 

@@ -133,13 +133,13 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         return [_paper(recipe, sample.rows)]
     if recipe.is_sparse:
         return _sparse(recipe, sample)
-    if _is_dense(recipe, sample):
-        step = 2 if sample.outputs > MANY_OUTPUTS else 1
-        return [DenseCandidate(penalty) for penalty in DENSE_PENALTIES[::step]]
     from polyak.learn.newton.frequent import features_seen  # the paper's recipe starts sooner
 
     newton: list[AnyCandidate] = []
     seen, known = features_seen(sample.rows), sample.features
+    if _is_dense(recipe, sample, seen):
+        step = 2 if sample.outputs > MANY_OUTPUTS else 1
+        return [DenseCandidate(penalty) for penalty in DENSE_PENALTIES[::step]]
     if recipe.takes_newton_steps(seen, sample.outputs):
         newton = [*_newton(recipe, seen, sample.outputs, known), *_additive(recipe, sample, seen)]
         if (
@@ -163,14 +163,14 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     return [*averaged, *newton, *_moving(recipe, sample, 1.0)]
 
 
-def _is_dense(recipe: Recipe, sample: Sample) -> bool:
+def _is_dense(recipe: Recipe, sample: Sample, seen: int) -> bool:
     """Whether rows are dense, wide and enough for solutions to be compared."""
     from polyak.learn.dense.solver import FIRST_SOLVE
 
     few = len(sample.rows) < 2 * FIRST_SOLVE
     if isinstance(sample.rows, SparseRows) or few or sample.has_offsets:
         return False
-    return recipe.takes_dense_rows(sample.width, sample.outputs)
+    return recipe.takes_dense_rows(seen, sample.outputs)
 
 
 def _frequent(recipe: Recipe, sample: Sample) -> int:
