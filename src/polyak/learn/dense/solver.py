@@ -13,7 +13,8 @@ are gone. Its curvature is that of each output's probabilities times the second 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,8 @@ from polyak.rows.tensors import on_host
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
+Count = Callable[[Any, Block], None]
+"""What is called with the scores of rows by the best penalty, and the rows."""
 
 FIRST_SOLVE, FEW_ROWS, MANY_ROWS = 125, 1000, 64_000
 """Problems are solved with this many rows and at every doubling, of many rows at every second: with
@@ -84,13 +87,15 @@ class DenseSolver:
         self.totals: Floats = np.zeros((1, SUMS))  # their sums since the last milestone
         self.blocks: list[Block] = []  # full ones
         self.open: list[Block] = []  # the parts of the one that is not
+        self.waiting: list[Block] = []  # its last parts, which are not scored yet
         self.strength: Any = None  # of the rows that are gone, one number per output
         self._units: tuple[float, Units] | None = None
         self._latest: tuple[int, int, Any] | None = None
+        self._expected: tuple[int, Floats] | None = None
 
     def begin(self, rows: Any) -> None:
         """Take the shift from the first rows, and the library and device that hold them."""
-        xp = self.xp = array_namespace(rows)
+        xp = array_namespace(rows)
         self._set_place(rows)
         self.shift = xp.mean(xp.astype(rows, xp.float32), axis=0)
         d = rows.shape[1]
@@ -98,6 +103,15 @@ class DenseSolver:
         self.moments = Moments(0.0, zeros, xp.zeros((d, d), dtype=xp.float32, device=zeros.device))
         W = xp.zeros((d, 1, self.outputs), dtype=xp.float32, device=zeros.device)
         self.plain = (W, W[0])  # weights and intercepts of shifted rows
+
+    @property
+    def xp(self) -> Any:
+        """The library of the arrays: a module, which copies and pickles must not contain."""
+        return array_namespace(self.shift)
+
+    @property
+    def _device(self) -> Any:
+        return getattr(self.shift, "device", None)
 
     def _set_place(self, array: Any) -> None:
         """Learn in blocks that suit the device of an array."""
@@ -112,12 +126,13 @@ class DenseSolver:
     @property
     def nbytes(self) -> int:
         """The memory of weights and held rows."""
-        held = sum(block.rows.nbytes for block in (*self.blocks, *self.open))
+        held = sum(block.rows.nbytes for block in (*self.blocks, *self.open, *self.waiting))
         return int(held + self.plain[0].nbytes)
 
     def held(self) -> list[Block]:
         """Return all rows that are held."""
-        return [*self.blocks, _joined(self.xp, self.open)] if self.open else self.blocks
+        parts = [*self.open, *self.waiting]
+        return [*self.blocks, _joined(self.xp, parts)] if parts else self.blocks
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -129,40 +144,39 @@ class DenseSolver:
         limits: Floats | None,
         order: NDArray[np.int64] | None,
         stops: NDArray[np.int64],
-        scores: Floats | None,
+        count: Count,
         threads: int = 1,
     ) -> Floats:
         """Learn rows, and return the sums of each interval that ends at one of the stops.
 
-        ``scores`` is filled with those of the best penalty, if it is given.
+        Rows wait until the next stop, solution or end of a block, and are scored together: the last
+        bits of a product depend on its size, and must not depend on the batches that rows come in.
         """
         self._move_to(rows)
         total = len(rows) if order is None else len(order)
         notes: list[Floats] = []
         done, ends = 0, stops.tolist()
         while done < total:
-            room = self.block - sum(len(part.rows) for part in self.open)
+            room = self.block - sum(len(part.rows) for part in (*self.open, *self.waiting))
             end = min(done + room, total, done + self.next_solve - self.clock)
             end = min([end, *(stop for stop in ends if stop > done)])
             some = slice(done, end) if order is None else order[done:end]
-            block = self._block(rows, targets, weights, some)
             limited = None if limits is None else limits[done:end]
-            work = (partial(self._score, block, limited), partial(self.moments.add, block))
-            found = on_threads(lambda one: one(), work, threads if self.on_host else 1)[0]
-            if scores is not None:
-                scores[done:end] = np.asarray(on_host(found), dtype=np.float64)
-            self.open.append(block)
+            self.waiting.append(self._block(rows, targets, weights, limited, some))
+            is_full = end - done == room
             self.clock, done = self.clock + end - done, end
+            if done in ends or is_full or self.clock == self.next_solve:
+                self.score_waiting(count, threads)
             if done in ends:
                 notes.append(self.sums())
                 self.start_interval()
-            if len(block.rows) == room:
+            if is_full:
                 self._close_block()
             if self.clock == self.next_solve:
                 self._solve()
         return np.array(notes).reshape(-1, len(self.penalties), SUMS)
 
-    def _block(self, rows: Any, targets: Any, weights: Any, some: Any) -> Block:
+    def _block(self, rows: Any, targets: Any, weights: Any, limits: Any, some: Any) -> Block:
         """Return some rows, shifted, on the device of the rows."""
         xp, device = self.xp, self.shift.device
         place = some if isinstance(some, slice) else xp.asarray(some, device=device)
@@ -174,17 +188,32 @@ class DenseSolver:
         mine = None
         if weights is not None:
             mine = xp.asarray(weights[some].astype(np.float32), device=device)
-        return Block(own, xp.asarray(goals, device=device), mine)
+        limits = np.full((len(own), 2), [np.inf, 1.0]) if limits is None else limits
+        limits = xp.asarray(limits.astype(np.float32), device=device)
+        return Block(own, xp.asarray(goals, device=device), mine, limits)
 
-    def _score(self, block: Block, limits: Floats | None) -> Any:
-        """Add the losses of rows to the sums; return their scores by the best penalty."""
-        xp, (rows, targets, own) = self.xp, block
+    def score_waiting(self, count: Count, threads: int = 1) -> None:
+        """Score the rows that wait, which ends their waiting, and let their scores be counted."""
+        if not self.waiting:
+            return
+        block = _joined(self.xp, self.waiting)
+        work: list[Callable[[], Any]] = [
+            partial(self._score, block),
+            partial(self.moments.add, block),
+        ]
+        of_each, found = on_threads(lambda one: one(), work, threads if self.on_host else 1)[0]
+        count(found[:, int(np.argmin(self.recent))], block)
+        self.recent, self.totals = self.recent + of_each[:, RATED], self.totals + of_each
+        self.open, self.waiting = [*self.open, block._replace(limits=None)], []
+
+    def _score(self, block: Block) -> tuple[Floats, Any]:
+        """Return the sums of rows, one for each penalty that is solved, and their scores."""
+        xp, (rows, targets, own, limits) = self.xp, block
         found = scores_of(xp, rows, *self.plain)
         lost = values(xp, self.kind, found, targets)
         wrong = errors(xp, self.kind, found, targets)
         weight = xp.ones_like(found[:, 0, 0]) if own is None else own
-        limits = np.full((len(rows), 2), [np.inf, 1.0]) if limits is None else limits
-        cap, share = xp.asarray(limits.T.astype(np.float32), device=rows.device)
+        cap, share = limits[:, 0], limits[:, 1]
         full = lost <= cap[:, None, None]  # false for a loss that is not a number
         rated = xp.sum(xp.where(full, lost, cap[:, None, None]), axis=2)
         sums = [
@@ -195,10 +224,15 @@ class DenseSolver:
             (weight * share) @ rated,
             xp.sum(xp.astype(~full, rated.dtype), axis=(0, 2)),
         ]
-        of_each = np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64)
-        best = int(np.argmin(self.recent))
-        self.recent, self.totals = self.recent + of_each[:, RATED], self.totals + of_each
-        return found[:, best]
+        return np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64), found
+
+    def _of_waiting(self) -> Floats:
+        """Return the sums of rows that wait, which go on waiting."""
+        if not self.waiting:
+            return np.zeros((len(self.solved), SUMS))
+        if self._expected is None or self._expected[0] != self.clock:
+            self._expected = self.clock, self._score(_joined(self.xp, self.waiting))[0]
+        return self._expected[1]
 
     def _close_block(self) -> None:
         """Let go of rows where they are too many."""
@@ -221,7 +255,7 @@ class DenseSolver:
         self.next_solve *= 2 if self.clock < MANY_ROWS else 4
         if self.strength is not None:
             return
-        best = self.best
+        best = round(self._minimum(self.best))
         around = 2 if self.clock < FEW_ROWS else 1
         wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= around]
         if is_first:
@@ -246,7 +280,8 @@ class DenseSolver:
         """Return the weights of held rows at penalties in rows, beginning with others."""
         xp, blocks, units = self.xp, self.held(), self._units_now()
         bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, *plain))))
-        start, past, rows = units.standard(xp, *plain), None, self.moments.count
+        start, past = units.standard(xp, *plain), None
+        rows = self.moments.count + sum(map(_weight, self.waiting))
         if self.strength is not None:
             rows = sum(_weight(block) for block in blocks)
             past = Past(*start, self.strength / rows)
@@ -267,9 +302,13 @@ class DenseSolver:
 
     def _units_now(self) -> Units:
         """Return the units of all rows so far, or of half of them once rows are gone."""
-        known = self._units
-        if known is None or self.strength is None or self.moments.count >= 2.0 * known[0]:
-            self._units = known = self.moments.count, Units.of(self.xp, self.moments)
+        known, moments = self._units, replace(self.moments)
+        if known is None or self.strength is None or moments.count >= 2.0 * known[0]:
+            if self.waiting and self.strength is None:
+                moments.add(_joined(self.xp, self.waiting))
+            known = moments.count, Units.of(self.xp, moments)
+            if not self.waiting:
+                self._units = known
         return known[1]
 
     def _nearest(self, places: list[int]) -> list[int]:
@@ -278,21 +317,32 @@ class DenseSolver:
 
     def _losses(self) -> dict[int, float]:
         """Return the losses of penalties, as they were before the last solution if rows are few."""
-        few = self.strength is not None or self.clock < FEWEST * self.since
-        return self.curve if few else dict(zip(self.solved, self.recent.tolist(), strict=True))
+        if self.strength is not None or self.clock < FEWEST * self.since:
+            return self.curve
+        lost = self.recent + self._of_waiting()[:, RATED]
+        return dict(zip(self.solved, lost.tolist(), strict=True))
 
     def penalty(self, place: int) -> float:
-        """Return the penalty of a place of the grid, or a better one close by.
+        """Return the penalty of a place of the grid, or a better one close by."""
+        return float(self.penalties[place] * self.ratio ** (self._minimum(place) - place))
 
-        That is the minimum of a parabola through its loss and those of its neighbours.
+    def _minimum(self, place: int) -> float:
+        """Return where the loss is least by a parabola, at most one place away.
+
+        It goes through the losses of a penalty and its neighbours. Where one of these was not
+        solved, it goes through those beside the other: the best penalty moves as rows grow, and may
+        have left the penalties that were solved.
         """
         lost = self._losses()
-        if not {place - 1, place, place + 1} <= lost.keys():
-            return float(self.penalties[place])
-        low, own, high = (lost[place + step] for step in (-1, 0, 1))
+        middle = min(max(place, min(lost, default=0) + 1), max(lost, default=0) - 1)
+        if not {middle - 1, middle, middle + 1} <= lost.keys():
+            return place
+        low, own, high = (lost[middle + step] for step in (-1, 0, 1))
         bend = low - 2.0 * own + high
-        away = 0.5 * (low - high) / bend if bend > 0 else 0.0
-        return float(self.penalties[place] * self.ratio ** np.clip(away, -0.5, 0.5))
+        if not bend > 0:
+            return place
+        found = np.clip(middle + 0.5 * (low - high) / bend, place - 1, place + 1)
+        return float(np.clip(found, 0, len(self.penalties) - 1))
 
     def _let_go(self) -> None:
         """Go on with the best solution, and without the rows."""
@@ -301,7 +351,7 @@ class DenseSolver:
         self.plain = self._solution([best], LAST_STEPS, LAST_GAIN, self.penalty(best))
         self.strength = self._certainty(self.plain)
         self.totals = self.totals[self._nearest([best])]
-        self.solved, self.recent, self.blocks = [best], np.zeros(1), []
+        self.solved, self.recent, self.blocks, self.open = [best], np.zeros(1), [], []
 
     def _updated(self) -> tuple[tuple[Any, Any], Any]:
         """Return weights and strength after the rows that are held."""
@@ -323,7 +373,7 @@ class DenseSolver:
         """Return the sums of all penalties of the grid since the last milestone."""
         places = list(range(len(self.penalties)))
         near = self._nearest(places)
-        found = self.totals[near].copy()
+        found = (self.totals + self._of_waiting())[near]
         far = np.abs(np.array(self.solved)[near] - places)
         found[:, RATED] *= 1.0 + NEAREST * far
         return found
@@ -371,24 +421,29 @@ class DenseSolver:
             block = _joined(self.xp, held)
             found |= {"rows": block.rows, "targets": block.targets}
             found |= {} if block.weights is None else {"row_weights": block.weights}
+        if self.waiting:
+            found |= {"limits": _joined(self.xp, self.waiting).limits}
         return found if self.strength is None else found | {"strength": self.strength}
 
     def set_arrays(self, arrays: dict[str, Any]) -> None:
         """Go on with these arrays, with the library and device that they are of."""
-        self.xp = array_namespace(arrays["shift"])
         self._set_place(arrays["shift"])
         self.shift = arrays["shift"]
         self.moments = Moments(self.moments.count, arrays["sums"], arrays["products"])
         self.plain = (arrays["weights"], arrays["intercepts"])
-        self.blocks, self.open = [], []
+        self.blocks, self.open, self.waiting = [], [], []
         if "rows" in arrays:
             held = [arrays["rows"], arrays["targets"], arrays.get("row_weights")]
-            for begin in range(0, len(held[0]), self.block):
-                some = slice(begin, begin + self.block)
+            scored = len(held[0]) - len(arrays.get("limits", ()))
+            for begin in range(0, scored, self.block):
+                some = slice(begin, min(begin + self.block, scored))
                 block = Block(*(None if one is None else one[some] for one in held))
                 (self.blocks if len(block.rows) == self.block else self.open).append(block)
+            if "limits" in arrays:
+                last = [None if one is None else one[scored:] for one in held]
+                self.waiting.append(Block(last[0], last[1], last[2], arrays["limits"]))
         self.strength, self._units = arrays.get("strength"), None
-        self._latest = None
+        self._latest = self._expected = None
 
     def _move_to(self, rows: Any) -> None:
         """Go on where the rows are."""
@@ -433,6 +488,10 @@ class DenseSolver:
         if "rows" in stored.arrays:
             n = len(stored.arrays["rows"])
             shapes |= {"rows": (n, d), "targets": (n,) if self.kind == "softmax" else (n, K)}
+            if "limits" in stored.arrays:
+                waiting = len(stored.arrays["limits"])
+                stored.require(waiting <= n, "limits", f"are of {waiting} rows, held are {n}")
+                shapes["limits"] = (waiting, 2)
         lengths = {"row_weights": len(stored.arrays.get("rows", ())), "strength": K}
         shapes |= {name: (size,) for name, size in lengths.items() if name in stored.arrays}
         arrays = {
@@ -444,51 +503,53 @@ class DenseSolver:
         self.totals = stored.array("totals", (P, SUMS))
         self.set_arrays(arrays)
 
-    def merge(self, others: Sequence[DenseSolver], base: DenseSolver | None) -> None:
+    def merge(self, others: Sequence[DenseSolver], base: DenseSolver | None, count: Count) -> None:
         """Become what solvers learned together, each from rows of its own after those of a base.
 
         Rows that another solver holds are learned as if they came now. What it knows of rows that
         are gone is combined by strength.
         """
+        known = 0 if base is None else base.clock
         for other in others:
-            first = 0 if base is None else sum(len(block.rows) for block in base.held())
-            if other.strength is not None and (base is None or other.clock > base.clock):
-                self._combine(other, base)
-                first = 0
-            arrays = {name: on_host(one) for name, one in other.arrays().items()}
-            if "rows" in arrays:
-                rows, own = arrays["rows"][first:] + arrays["shift"], arrays.get("row_weights")
+            new = other.clock - known
+            held = min(sum(len(block.rows) for block in other.held()), new)
+            if new > held:
+                self._combine(other, base, new - held)
+            if held:
+                arrays = {name: on_host(one) for name, one in other.arrays().items()}
+                own = arrays.get("row_weights")
                 self.learn(
-                    self.xp.asarray(rows, device=self.shift.device),
-                    arrays["targets"][first:],
-                    None if own is None else own[first:].astype(np.float64),
+                    self.xp.asarray(arrays["rows"][-held:] + arrays["shift"], device=self._device),
+                    arrays["targets"][-held:],
+                    None if own is None else own[-held:].astype(np.float64),
                     None,
                     None,
                     np.empty(0, dtype=np.int64),
-                    None,
+                    count,
                 )
+        self.score_waiting(count)  # the sums of the race have these rows already
 
-    def _combine(self, other: DenseSolver, base: DenseSolver | None) -> None:
+    def _combine(self, other: DenseSolver, base: DenseSolver | None, rows: int) -> None:
         """Join what another solver knows of rows that are gone, those of a base apart."""
         if self.strength is None:
             self._let_go()
-        xp, device = self.xp, self.shift.device
-        theirs = {n: xp.asarray(on_host(one), device=device) for n, one in other.arrays().items()}
-        new = theirs["strength"]
-        gone = other.clock - sum(len(block.rows) for block in other.held())
+        parts = [(self, 1.0), (other, 1.0)]
         if base is not None and base.strength is not None:
-            new = new - xp.asarray(on_host(base.strength), device=device)
-            gone -= base.clock
-        share = new / (self.strength + new)
-        A, c = theirs["weights"], theirs["intercepts"]
-        c = c + xp.tensordot(self.shift - theirs["shift"], A, axes=1)
-        self.plain = (
-            (1.0 - share) * self.plain[0] + share * A,
-            (1.0 - share) * self.plain[1] + share * c,
-        )
-        self.strength = self.strength + new
-        self.moments.count += gone
-        self.clock += gone
+            parts.append((base, -1.0))
+        W, b, total = 0.0, 0.0, 0.0
+        for solver, sign in parts:
+            known = {
+                name: self.xp.asarray(on_host(one), device=self._device)
+                for name, one in solver.arrays().items()
+                if name in ("shift", "weights", "intercepts", "strength")
+            }
+            A, strength = known["weights"], sign * known["strength"]
+            moved = self.xp.tensordot(self.shift - known["shift"], A, axes=1)
+            W, b = W + strength * A, b + strength * (known["intercepts"] + moved)
+            total = total + strength
+        self.plain, self.strength = (W / total, b / total), total
+        self.moments.count += rows
+        self.clock += rows
         while self.next_solve <= self.clock:
             self.next_solve *= 2
 
@@ -506,7 +567,8 @@ class DenseSolver:
             if name not in arrays:
                 continue
             old = arrays[name]
-            old = xp.concat([-0.5 * old, 0.5 * old], axis=-1) if mirrors else old
+            sides = (1.0, 1.0) if name == "strength" else (-0.5, 0.5)
+            old = xp.concat([side * old for side in sides], axis=-1) if mirrors else old
             new = 0.0 * old[..., :1]
             if name == "intercepts":
                 others = 0.0 if alone else xp.log(xp.sum(xp.exp(old), axis=-1, keepdims=True))
@@ -543,4 +605,10 @@ def _joined(xp: Any, parts: list[Block]) -> Block:
         xp.concat([part.rows for part in parts], axis=0),
         xp.concat([part.targets for part in parts], axis=0),
         None if own[0] is None else xp.concat(own, axis=0),
+        None if parts[-1].limits is None else _limits(xp, parts),
     )
+
+
+def _limits(xp: Any, parts: list[Block]) -> Any:
+    """Return the limits of rows that wait, of which the last of some blocks consist."""
+    return xp.concat([part.limits for part in parts if part.limits is not None], axis=0)

@@ -20,8 +20,10 @@ from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.sparse import Rows, check_rows
+from polyak.rows.tensors import on_host
 
 if TYPE_CHECKING:
+    from polyak.learn.dense.optimum import Block
     from polyak.learn.dense.solver import DenseSolver
 
 Floats = NDArray[np.float64]
@@ -66,7 +68,7 @@ class DenseLane(Lane):
 
     @property
     def n_features(self) -> int:
-        return self.problem.width
+        return len(self.solver.shift)
 
     @property
     def softmax(self) -> bool:
@@ -98,25 +100,27 @@ class DenseLane(Lane):
         if again:
             self._not_learned += given.total
             return np.empty((0, len(self.numbers), SUMS))
-        scores = None
-        if self.counts.wants(given.total):
-            scores = np.empty((given.total, self.problem.outputs))
         with np.errstate(all="ignore"), self._same_bits():
-            sums = self.solver.learn(
+            return self.solver.learn(
                 given.rows,
                 given.targets,
                 given.weights,
                 given.limits,
                 given.order,
                 stops,
-                scores,
+                self._count,
                 threads,
             )
-        classes = self.problem.outputs if self.softmax else None
-        if scores is not None and self.softmax:
-            scores = odds_of_softmax(scores)
-        self.counts.count(scores, given, classes)
-        return sums
+
+    def _count(self, scores: Any, block: Block) -> None:
+        """Count the scores of rows by the best penalty."""
+        found = None
+        if self.counts.wants(len(scores)):
+            found = np.asarray(on_host(scores), dtype=np.float64)
+            found = odds_of_softmax(found) if self.softmax else found
+        own = None if block.weights is None else on_host(block.weights).astype(np.float64)
+        given = TrainingRows(block.rows, on_host(block.targets), own)
+        self.counts.count(found, given, self.problem.outputs if self.softmax else None)
 
     def _same_bits(self) -> Any:
         return one_blas_thread() if self.solver.on_host else nullcontext()
@@ -136,14 +140,16 @@ class DenseLane(Lane):
     def merge(self, others: Sequence[Self], base: Self | None) -> None:
         before = 0 if base is None else base._not_learned
         with np.errstate(all="ignore"), self._same_bits():
-            self.solver.merge(
-                [other.solver for other in others], None if base is None else base.solver
-            )
+            self.solver.score_waiting(self._count)
+            theirs = [other.solver for other in others]
+            self.solver.merge(theirs, None if base is None else base.solver, lambda *_: None)
         self._not_learned += sum(other._not_learned - before for other in others)
         self.counts.merge([other.counts for other in others], None if base is None else base.counts)
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more, which no row has had so far."""
+        with np.errstate(all="ignore"), self._same_bits():
+            self.solver.score_waiting(self._count)
         grown = type(self)(self.numbers, self.candidates, new.recipe, new.problem)
         grown.solver = self.solver.with_output(new.place, new.constant, mirrors=new.mirrors)
         grown._not_learned = self._not_learned
