@@ -524,7 +524,7 @@ class Race:
         common = set(self.running).intersection(*(other.running for other in others))
         if not all(takes_newton):  # the first rows of some had too many features for it
             for race in races:
-                common &= set(race.running_sgd)
+                common &= {n for n in race.contenders if race.candidates[n].method != "newton"}
                 methods = {
                     n: (race.candidates[n].method, self.candidates[n].method) for n in common
                 }
