@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.dense.losses import curvature
+from polyak.learn.dense.losses import curvature, slopes
 from polyak.learn.dense.optimum import Block, Units, gradient, scores_of
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0)
@@ -73,7 +73,11 @@ class NaturalSteps:
         W, b, units = self.W, self.b, self.units
         rows, (d, _, _) = sum(len(block.rows) for block in blocks), W.shape
         _, G, g = gradient(xp, kind, blocks, units, W, b)
-        bend = curvature(xp, kind, scores_of(xp, blocks[0].rows, *units.plain(xp, W, b)))
+        found = scores_of(xp, blocks[0].rows, *units.plain(xp, W, b))
+        bend = curvature(xp, kind, found)
+        if kind != "squared_error":  # a class that has just joined is as yet thought impossible
+            slope = slopes(xp, kind, found, blocks[0].targets)[1]
+            bend = xp.maximum(bend, xp.mean(slope * slope, axis=0))
         constant = scores_of(xp, blocks[0].rows[:1], 0.0 * W, b)
         bend = xp.maximum(bend, LEAST_CURVATURE * curvature(xp, kind, constant))
         rate = self.rates * rows / (rows + d) * self.step**-DECAY
