@@ -30,11 +30,15 @@ MOST_AXES, POWER = 128, 2
 
 
 class Block(NamedTuple):
-    """Rows with their targets, and weights if they have any."""
+    """Rows with their targets, and weights if they have any.
+
+    Rows that are not scored yet have limits, see `polyak.learn.race.row_limits`.
+    """
 
     rows: Any
     targets: Any
     weights: Any = None
+    limits: Any = None
 
 
 @dataclass(slots=True)
@@ -119,7 +123,7 @@ def gradient(xp: Any, kind: str, blocks: Sequence[Block], units: Units, W: Any, 
     A, c = units.plain(xp, W, b)
 
     def of_block(block: Block) -> tuple[Any, Any, Any, float]:
-        rows, targets, own = block
+        rows, targets, own, _ = block
         losses, found = slopes(xp, kind, scores_of(xp, rows, A, c), targets)
         if own is not None:
             losses, found = losses * own[:, None], found * own[:, None, None]

@@ -10,7 +10,7 @@ averaged natural steps go on from the best solution.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,6 +27,8 @@ from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
+Count = Callable[[Any, Block], None]
+"""What is called with rows when they are scored, and their scores by the best penalty."""
 
 FIRST_SOLVE, FEW_ROWS, MANY_ROWS = 125, 1000, 16_000
 """Problems are solved with this many rows and at every doubling: with few rows for two neighbours
@@ -79,12 +81,14 @@ class DenseSolver:
         self.totals: Floats = np.zeros((1, SUMS))  # their sums since the last milestone
         self.blocks: list[Block] = []  # full ones
         self.open: list[Block] = []  # the parts of the one that is not
+        self.waiting: list[Block] = []  # its last parts, which are not scored yet
         self.steps: NaturalSteps | None = None
         self._latest: tuple[int, int, Any] | None = None
+        self._expected: tuple[int, Floats] | None = None
 
     def begin(self, rows: Any) -> None:
         """Take the shift from the first rows, and the library and device that hold them."""
-        xp = self.xp = array_namespace(rows)
+        xp = array_namespace(rows)
         self.on_host = isinstance(rows, np.ndarray)
         self.block = BLOCK if self.on_host else STEP
         self.shift = xp.mean(xp.astype(rows, xp.float32), axis=0)
@@ -95,6 +99,11 @@ class DenseSolver:
         self.plain = (W, W[0])  # weights and intercepts of shifted rows
 
     @property
+    def xp(self) -> Any:
+        """The library of the arrays: a module, which copies and pickles must not contain."""
+        return array_namespace(self.shift)
+
+    @property
     def best(self) -> int:
         """The place of the best penalty since the last solution."""
         return self.solved[int(np.argmin(self.recent))]
@@ -102,12 +111,13 @@ class DenseSolver:
     @property
     def nbytes(self) -> int:
         """The memory of weights and held rows."""
-        held = sum(block.rows.nbytes for block in (*self.blocks, *self.open))
+        held = sum(block.rows.nbytes for block in (*self.blocks, *self.open, *self.waiting))
         return int(held + self.plain[0].nbytes)
 
     def held(self) -> list[Block]:
         """Return all rows that are held."""
-        return [*self.blocks, _joined(self.xp, self.open)] if self.open else self.blocks
+        parts = [*self.open, *self.waiting]
+        return [*self.blocks, _joined(self.xp, parts)] if parts else self.blocks
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -119,40 +129,39 @@ class DenseSolver:
         limits: Floats | None,
         order: NDArray[np.int64] | None,
         stops: NDArray[np.int64],
-        scores: Floats | None,
+        count: Count,
         threads: int = 1,
     ) -> Floats:
         """Learn rows, and return the sums of each interval that ends at one of the stops.
 
-        ``scores`` is filled with those of the best penalty, if it is given.
+        Rows wait until the next stop, solution or end of a block, and are scored together: the last
+        bits of a product depend on its size, and must not depend on the batches that rows come in.
         """
         self._move_to(rows)
         total = len(rows) if order is None else len(order)
         notes: list[Floats] = []
         done, ends = 0, stops.tolist()
         while done < total:
-            room = self.block - sum(len(part.rows) for part in self.open)
+            room = self.block - sum(len(part.rows) for part in (*self.open, *self.waiting))
             end = min(done + room, total, done + self.next_solve - self.clock)
             end = min([end, *(stop for stop in ends if stop > done)])
             some = slice(done, end) if order is None else order[done:end]
-            block = self._block(rows, targets, weights, some)
             limited = None if limits is None else limits[done:end]
-            work = (partial(self._score, block, limited), partial(self.moments.add, block))
-            found = on_threads(lambda one: one(), work, threads if self.on_host else 1)[0]
-            if scores is not None:
-                scores[done:end] = np.asarray(_on_host(found), dtype=np.float64)
-            self.open.append(block)
+            self.waiting.append(self._block(rows, targets, weights, limited, some))
+            is_full = end - done == room
             self.clock, done = self.clock + end - done, end
+            if done in ends or is_full or self.clock == self.next_solve:
+                self.score_waiting(count, threads)
             if done in ends:
                 notes.append(self.sums())
                 self.start_interval()
-            if len(block.rows) == room:
+            if is_full:
                 self._close_block()
             if self.clock == self.next_solve:
                 self._solve()
         return np.array(notes).reshape(-1, len(self.penalties), SUMS)
 
-    def _block(self, rows: Any, targets: Any, weights: Any, some: Any) -> Block:
+    def _block(self, rows: Any, targets: Any, weights: Any, limits: Any, some: Any) -> Block:
         """Return some rows, shifted, on the device of the rows."""
         xp, device = self.xp, self.shift.device
         place = some if isinstance(some, slice) else xp.asarray(some, device=device)
@@ -164,17 +173,36 @@ class DenseSolver:
         mine = None
         if weights is not None:
             mine = xp.asarray(weights[some].astype(np.float32), device=device)
-        return Block(own, xp.asarray(goals, device=device), mine)
+        limits = np.full((len(own), 2), [np.inf, 1.0]) if limits is None else limits
+        limits = xp.asarray(limits.astype(np.float32), device=device)
+        return Block(own, xp.asarray(goals, device=device), mine, limits)
 
-    def _score(self, block: Block, limits: Floats | None) -> Any:
-        """Add the losses of rows to the sums; return their scores by the best penalty."""
-        xp, (rows, targets, own) = self.xp, block
+    def score_waiting(self, count: Count, threads: int = 1) -> None:
+        """Score the rows that wait, which ends their waiting, and let their scores be counted."""
+        if not self.waiting:
+            return
+        block = _joined(self.xp, self.waiting)
+        work = (partial(self._score, block), partial(self.moments.add, block))
+        of_each, found = on_threads(lambda one: one(), work, threads if self.on_host else 1)[0]
+        if self.steps is None:
+            best = int(np.argmin(self.recent))
+            self.recent = self.recent + of_each[:, RATED]
+        else:  # one penalty, whose weights are those of the best rate so far
+            best = self.steps.best
+            self.steps = replace(self.steps, lost=self.steps.lost + of_each[:, RATED])
+            of_each = of_each[best : best + 1]
+        self.totals = self.totals + of_each
+        count(found[:, best], block)
+        self.open, self.waiting = [*self.open, block._replace(limits=None)], []
+
+    def _score(self, block: Block) -> tuple[Floats, Any]:
+        """Return the sums of rows, a row per solved penalty or rate, and their scores."""
+        xp, (rows, targets, own, limits) = self.xp, block
         found = scores_of(xp, rows, *self.plain)
         lost = values(xp, self.kind, found, targets)
         wrong = errors(xp, self.kind, found, targets)
         weight = xp.ones_like(found[:, 0, 0]) if own is None else own
-        limits = np.full((len(rows), 2), [np.inf, 1.0]) if limits is None else limits
-        cap, share = xp.asarray(limits.T.astype(np.float32), device=rows.device)
+        cap, share = limits[:, 0], limits[:, 1]
         full = lost <= cap[:, None, None]  # false for a loss that is not a number
         rated = xp.sum(xp.where(full, lost, cap[:, None, None]), axis=2)
         sums = [
@@ -185,23 +213,22 @@ class DenseSolver:
             (weight * share) @ rated,
             xp.sum(xp.astype(~full, rated.dtype), axis=(0, 2)),
         ]
-        of_each = np.asarray(_on_host(xp.stack(sums, axis=1)), dtype=np.float64)
-        best = int(np.argmin(self.recent))
-        if self.steps is None:
-            self.recent = self.recent + of_each[:, RATED]
-        else:  # one penalty, whose weights are those of the best rate so far
-            best = self.steps.best
-            self.steps.lost = self.steps.lost + of_each[:, RATED]
-            of_each = of_each[best : best + 1]
-        self.totals = self.totals + of_each
-        return found[:, best]
+        return np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64), found
+
+    def _of_waiting(self) -> Floats:
+        """Return the sums of rows that wait, which go on waiting."""
+        if not self.waiting:
+            return np.zeros((self.plain[0].shape[1], SUMS))
+        if self._expected is None or self._expected[0] != self.clock:
+            self._expected = self.clock, self._score(_joined(self.xp, self.waiting))[0]
+        return self._expected[1]
 
     def _close_block(self) -> None:
         self.blocks.append(_joined(self.xp, self.open))
         self.open = []
         if self.steps is not None:
             if len(self.blocks) * self.block == STEP:
-                self.steps = self._stepped(self.blocks)
+                self.steps = self._stepped(self.steps, self.blocks)
                 self.plain, self.blocks = self.steps.plain(self.xp), []
         elif sum(block.rows.nbytes for block in self.blocks) > self.most_bytes:
             self._begin_steps()
@@ -217,9 +244,9 @@ class DenseSolver:
         wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= around]
         if is_first:
             wanted = list(range(best % 2, len(self.penalties), 2))
+        self.curve = self._losses()
         self.plain = self._solution(wanted, STEPS, GAIN)[1]
         self.totals = self.totals[self._nearest(wanted)]
-        self.curve = self._losses()
         self.solved, self.recent = wanted, np.zeros(len(wanted))
         self.since = self.clock
 
@@ -227,14 +254,16 @@ class DenseSolver:
         self, places: list[int], most: int, gain: float, penalty: float | None = None
     ) -> tuple[tuple[Units, Any, Any], tuple[Any, Any]]:
         """Return units and weights at penalties of the grid, and the weights of shifted rows."""
-        xp, blocks = self.xp, self.held()
-        units = Units.of(xp, self.moments)
+        xp, blocks, moments = self.xp, self.held(), replace(self.moments)
+        if self.waiting:
+            moments.add(_joined(xp, self.waiting))
+        units = Units.of(xp, moments)
         near = self._nearest(places)
         A, c = self.plain[0][:, near], self.plain[1][near]
         W, b = units.standard(xp, A, c)
         bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, A, c))))
         per_row = (self.penalties[places] if penalty is None else np.array([penalty])) / (
-            self.moments.count
+            moments.count
         )
         penalties = xp.asarray(per_row.astype(np.float32), device=W.device)
         W, b = solve(
@@ -258,7 +287,10 @@ class DenseSolver:
     def _losses(self) -> dict[int, float]:
         """Return the losses of penalties, as they were before the last solution if rows are few."""
         few = self.steps is not None or self.clock < FEWEST * self.since
-        return self.curve if few else dict(zip(self.solved, self.recent.tolist(), strict=True))
+        if few:
+            return self.curve
+        lost = self.recent + self._of_waiting()[:, RATED]
+        return dict(zip(self.solved, lost.tolist(), strict=True))
 
     def penalty(self, place: int) -> float:
         """Return the penalty of a place of the grid, or a better one close by.
@@ -284,12 +316,9 @@ class DenseSolver:
         self.steps = NaturalSteps.starting(self.xp, units, W, b, blocks)
         self.plain, self.blocks = self.steps.plain(self.xp), []
 
-    def _stepped(self, blocks: list[Block]) -> NaturalSteps:
-        assert self.steps is not None
+    def _stepped(self, steps: NaturalSteps, blocks: list[Block]) -> NaturalSteps:
         penalty = float(self.penalties[self.solved[0]]) / self.moments.count
-        after = self.steps.learned(
-            self.xp, self.kind, blocks, penalty, fit_intercept=self.fit_intercept
-        )
+        after = steps.learned(self.xp, self.kind, blocks, penalty, fit_intercept=self.fit_intercept)
         many = len(after.rates) > 1 and int(after.step) % FEWER_EVERY == 0
         return after.fewer() if many else after
 
@@ -298,8 +327,9 @@ class DenseSolver:
     def sums(self) -> Floats:
         """Return the sums of all penalties of the grid since the last milestone."""
         places = list(range(len(self.penalties)))
-        near = self._nearest(places)
-        found = self.totals[near].copy()
+        near, more = self._nearest(places), self._of_waiting()
+        more = more if self.steps is None else more[[self.steps.best]]
+        found = (self.totals + more)[near]
         far = np.abs(np.array(self.solved)[near] - places)
         found[:, RATED] *= 1.0 + NEAREST * far
         return found
@@ -321,7 +351,8 @@ class DenseSolver:
     def _weights(self, place: int) -> tuple[Floats, Floats]:
         xp, left = self.xp, self.held()
         if self.steps is not None:
-            steps = self._stepped(left) if left else self.steps
+            now = replace(self.steps, lost=self.steps.lost + self._of_waiting()[:, RATED])
+            steps = self._stepped(now, left) if left else now
             A, c = steps.plain(xp)
             A, c = A[:, steps.best], c[steps.best]
         elif not left:
@@ -331,8 +362,8 @@ class DenseSolver:
             A, c = A[:, 0], c[0]
         c = c - self.shift @ A
         return (
-            np.asarray(_on_host(A).T, dtype=np.float64),
-            np.asarray(_on_host(c), dtype=np.float64),
+            np.asarray(on_host(A).T, dtype=np.float64),
+            np.asarray(on_host(c), dtype=np.float64),
         )
 
     # -- state ---------------------------------------------------------------------------------
@@ -350,6 +381,8 @@ class DenseSolver:
             block = _joined(self.xp, held)
             found |= {"rows": block.rows, "targets": block.targets}
             found |= {} if block.weights is None else {"row_weights": block.weights}
+        if self.waiting:
+            found |= {"limits": _joined(self.xp, self.waiting).limits}
         if self.steps is not None:
             found |= {f"steps.{name}": getattr(self.steps, name) for name in OF_STEPS}
             found |= {f"steps.{name}": getattr(self.steps.units, name) for name in OF_UNITS}
@@ -357,24 +390,27 @@ class DenseSolver:
 
     def set_arrays(self, arrays: dict[str, Any]) -> None:
         """Go on with these arrays, with the library and device that they are of."""
-        self.xp = array_namespace(arrays["shift"])
         self.on_host = isinstance(arrays["shift"], np.ndarray)
         self.block = BLOCK if self.on_host else STEP
         self.shift = arrays["shift"]
         self.moments = Moments(self.moments.count, arrays["sums"], arrays["products"])
         self.plain = (arrays["weights"], arrays["intercepts"])
-        self.blocks, self.open = [], []
+        self.blocks, self.open, self.waiting = [], [], []
         if "rows" in arrays:
             held = [arrays["rows"], arrays["targets"], arrays.get("row_weights")]
-            for begin in range(0, len(held[0]), self.block):
-                some = slice(begin, begin + self.block)
+            scored = len(held[0]) - len(arrays.get("limits", ()))
+            for begin in range(0, scored, self.block):
+                some = slice(begin, min(begin + self.block, scored))
                 block = Block(*(None if one is None else one[some] for one in held))
                 (self.blocks if len(block.rows) == self.block else self.open).append(block)
+            if "limits" in arrays:
+                last = (None if one is None else one[scored:] for one in held)
+                self.waiting.append(Block(*last, arrays["limits"]))
         if self.steps is not None:
             parts = {name: arrays[f"steps.{name}"] for name in (*OF_STEPS, *OF_UNITS)}
             units = Units(*(parts.pop(name) for name in OF_UNITS), self.steps.units.rest)
             self.steps = replace(self.steps, units=units, **parts)
-        self._latest = None
+        self._latest = self._expected = None
 
     def _move_to(self, rows: Any) -> None:
         """Go on where the rows are."""
@@ -383,7 +419,7 @@ class DenseSolver:
         if xp is not self.xp or getattr(like, "device", None) != getattr(
             self.shift, "device", None
         ):
-            moved = {name: _on_host(one) for name, one in self.arrays().items()}
+            moved = {name: on_host(one) for name, one in self.arrays().items()}
             device = None if isinstance(like, np.ndarray) else like.device
             self.set_arrays(
                 {n: xp.asarray(np.asarray(one), device=device) for n, one in moved.items()}
@@ -391,7 +427,7 @@ class DenseSolver:
 
     def state(self) -> tuple[Page, Arrays]:
         """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
-        arrays = {name: np.array(_on_host(one)) for name, one in self.arrays().items()}
+        arrays = {name: np.array(on_host(one)) for name, one in self.arrays().items()}
         arrays |= {"recent": self.recent.copy(), "totals": self.totals.copy()}
         page: Page = {
             name: getattr(self, name) for name in ("clock", "next_solve", "solved", "since")
@@ -426,6 +462,10 @@ class DenseSolver:
             n = len(stored.arrays["rows"])
             shapes |= {"rows": (n, d), "targets": (n,) if self.kind == "softmax" else (n, K)}
             shapes |= {"row_weights": (n,)} if "row_weights" in stored.arrays else {}
+            if "limits" in stored.arrays:
+                waiting = len(stored.arrays["limits"])
+                stored.require(waiting <= n, "limits", f"are of {waiting} rows, held are {n}")
+                shapes["limits"] = (waiting, 2)
         arrays = {
             name: stored.array(name, shape, ("float32", "int64")) for name, shape in shapes.items()
         }
@@ -451,7 +491,7 @@ class DenseSolver:
             self.steps = NaturalSteps(units=units, rates=rate, step=step, lost=lost, **parts)
         self.set_arrays(arrays)
 
-    def merge(self, others: Sequence[DenseSolver], base: DenseSolver | None) -> None:
+    def merge(self, others: Sequence[DenseSolver], base: DenseSolver | None, count: Count) -> None:
         """Become what solvers learned together, each from rows of its own after those of a base.
 
         Rows that another solver holds are learned as if they came now. Where it has let them go,
@@ -459,21 +499,25 @@ class DenseSolver:
         """
         known = 0 if base is None else base.clock
         for other in others:
-            if other.steps is None:
-                arrays = {name: _on_host(one) for name, one in other.arrays().items()}
-                rows = self.xp.asarray(arrays["rows"][known:] + arrays["shift"])
-                own = arrays.get("row_weights")
-                self.learn(
-                    self.xp.asarray(rows, device=self.shift.device),
-                    np.asarray(arrays["targets"][known:]),
-                    None if own is None else np.asarray(own[known:], dtype=np.float64),
-                    None,
-                    None,
-                    np.empty(0, dtype=np.int64),
-                    None,
-                )
+            new = other.clock - known
+            held = min(sum(len(block.rows) for block in other.held()), new)
+            if new > held:
+                self._join_steps(other, new - held)
+            if not held:
                 continue
-            self._join_steps(other, other.clock - known)
+            arrays = {name: on_host(one) for name, one in other.arrays().items()}
+            rows = self.xp.asarray(arrays["rows"][-held:] + arrays["shift"])
+            own = arrays.get("row_weights")
+            self.learn(
+                self.xp.asarray(rows, device=self.shift.device),
+                np.asarray(arrays["targets"][-held:]),
+                None if own is None else np.asarray(own[-held:], dtype=np.float64),
+                None,
+                None,
+                np.empty(0, dtype=np.int64),
+                count,
+            )
+        self.score_waiting(count)  # the sums of the race have these rows already
 
     def _join_steps(self, other: DenseSolver, rows: int) -> None:
         """Average weights with those of a solver that has let go of its rows."""
@@ -484,8 +528,8 @@ class DenseSolver:
         assert theirs is not None
         share = rows / max(self.clock + rows, 1)
         (A, c), (B, e) = mine.plain(xp), theirs.plain(other.xp)
-        B, e = (xp.asarray(_on_host(one), device=A.device) for one in (B, e))
-        e = e + xp.tensordot(self.shift - xp.asarray(_on_host(other.shift)), B, axes=1)
+        B, e = (xp.asarray(on_host(one), device=A.device) for one in (B, e))
+        e = e + xp.tensordot(self.shift - xp.asarray(on_host(other.shift)), B, axes=1)
         best, their_best = slice(mine.best, mine.best + 1), slice(theirs.best, theirs.best + 1)
         A = (1.0 - share) * A[:, best] + share * B[:, their_best]
         c = (1.0 - share) * c[best] + share * e[their_best]
@@ -554,9 +598,10 @@ def _joined(xp: Any, parts: list[Block]) -> Block:
         xp.concat([part.rows for part in parts], axis=0),
         xp.concat([part.targets for part in parts], axis=0),
         None if own[0] is None else xp.concat(own, axis=0),
+        None if parts[0].limits is None else xp.concat([part.limits for part in parts], axis=0),
     )
 
 
-def _on_host(array: Any) -> Any:
+def on_host(array: Any) -> Any:
     """Return an array as NumPy reads it."""
     return array.cpu() if hasattr(array, "cpu") else getattr(array, "get", lambda: array)()

@@ -23,6 +23,7 @@ from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.sparse import Rows, check_rows
 
 if TYPE_CHECKING:
+    from polyak.learn.dense.optimum import Block
     from polyak.learn.dense.solver import DenseSolver
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ class DenseLane(Lane):
 
     @property
     def n_features(self) -> int:
-        return self.problem.width
+        return len(self.solver.shift)
 
     @property
     def softmax(self) -> bool:
@@ -93,25 +94,30 @@ class DenseLane(Lane):
         if again:
             self._not_learned += given.total
             return np.empty((0, len(self.numbers), SUMS))
-        scores = None
-        if self.counts.wants(given.total):
-            scores = np.empty((given.total, self.problem.outputs))
         with np.errstate(all="ignore"), self._same_bits():
-            sums = self.solver.learn(
+            return self.solver.learn(
                 given.rows,
                 given.targets,
                 given.weights,
                 given.limits,
                 given.order,
                 stops,
-                scores,
+                self._count,
                 threads,
             )
-        classes = self.problem.outputs if self.softmax else None
-        if scores is not None and self.softmax:
-            scores = odds_of_softmax(scores)
-        self.counts.count(scores, given, classes)
-        return sums
+
+    def _count(self, scores: Any, block: Block) -> None:
+        """Count the scores of rows by the best penalty."""
+        from polyak.learn.dense.solver import on_host
+
+        found = None
+        if self.counts.wants(len(scores)):
+            found = np.asarray(on_host(scores), dtype=np.float64)
+            found = odds_of_softmax(found) if self.softmax else found
+        rows, targets, weights, _ = block
+        own = None if weights is None else np.asarray(on_host(weights), dtype=np.float64)
+        given = TrainingRows(rows, np.asarray(on_host(targets)), own)
+        self.counts.count(found, given, self.problem.outputs if self.softmax else None)
 
     def _same_bits(self) -> Any:
         return one_blas_thread() if self.solver.on_host else nullcontext()
@@ -131,14 +137,16 @@ class DenseLane(Lane):
     def merge(self, others: Sequence[Self], base: Self | None) -> None:
         before = 0 if base is None else base._not_learned
         with np.errstate(all="ignore"), self._same_bits():
-            self.solver.merge(
-                [other.solver for other in others], None if base is None else base.solver
-            )
+            self.solver.score_waiting(self._count)
+            theirs = [other.solver for other in others]
+            self.solver.merge(theirs, None if base is None else base.solver, lambda *_: None)
         self._not_learned += sum(other._not_learned - before for other in others)
         self.counts.merge([other.counts for other in others], None if base is None else base.counts)
 
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more, which no row has had so far."""
+        with np.errstate(all="ignore"), self._same_bits():
+            self.solver.score_waiting(self._count)
         grown = type(self)(self.numbers, self.candidates, new.recipe, new.problem)
         grown.solver = self.solver.with_output(new.place, new.constant, mirrors=new.mirrors)
         grown._not_learned = self._not_learned
