@@ -239,7 +239,7 @@ class DenseSolver:
         self.next_solve *= 2
         if self.steps is not None:
             return
-        best = self.best
+        best = round(self._minimum(self.best))
         around = 2 if self.clock < FEW_ROWS else 1 if self.clock <= MANY_ROWS else 0
         wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= around]
         if is_first:
@@ -293,17 +293,26 @@ class DenseSolver:
         return dict(zip(self.solved, lost.tolist(), strict=True))
 
     def penalty(self, place: int) -> float:
-        """Return the penalty of a place of the grid, or a better one close by.
+        """Return the penalty of a place of the grid, or a better one close by."""
+        return float(self.penalties[place] * self.ratio ** (self._minimum(place) - place))
 
-        That is the minimum of a parabola through its loss and those of its neighbours.
+    def _minimum(self, place: int) -> float:
+        """Return where the loss is least by a parabola, at most one place away.
+
+        It goes through the losses of a penalty and its neighbours. Where one of these was not
+        solved, it goes through those beside the other: the best penalty falls as rows grow, and may
+        have left the penalties that were solved.
         """
         lost = self._losses()
-        if not {place - 1, place, place + 1} <= lost.keys():
-            return float(self.penalties[place])
-        low, own, high = (lost[place + step] for step in (-1, 0, 1))
+        middle = min(max(place, min(lost, default=0) + 1), max(lost, default=0) - 1)
+        if not {middle - 1, middle, middle + 1} <= lost.keys():
+            return place
+        low, own, high = (lost[middle + step] for step in (-1, 0, 1))
         bend = low - 2.0 * own + high
-        away = 0.5 * (low - high) / bend if bend > 0 else 0.0
-        return float(self.penalties[place] * self.ratio ** np.clip(away, -0.5, 0.5))
+        if not bend > 0:
+            return place
+        found = np.clip(middle + 0.5 * (low - high) / bend, place - 1, place + 1)
+        return float(np.clip(found, 0, len(self.penalties) - 1))
 
     def _begin_steps(self) -> None:
         """Let go of rows, and go on in natural steps from the best solution."""
