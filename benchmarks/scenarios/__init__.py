@@ -29,6 +29,7 @@ NAMES = (
     "newton-quality",
     "batch",
     "cores",
+    "probes",
 )
 QUICK = ("sparse", "dense", "text", "vw", "parser", "predict", "classes", "accuracy", "startup")
 """The most informative scenarios within two minutes."""

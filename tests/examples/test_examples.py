@@ -95,6 +95,14 @@ def test_insurance_claims(example):
     assert found["polyak, curves"] < found["polyak, linear"] < found["constant"]
 
 
+def test_probe_layers(example):
+    pytest.importorskip("torch")
+    shown = example("probe_layers", "--batches", "8")
+    lines = [numbers(line) for line in shown.splitlines() if line.startswith("layer")]
+    assert len(lines) == 3
+    assert all(lost < 1.0 and right > 0.7 for lost, right, *_ in lines)
+
+
 def test_dask_cluster(example):
     shown = example("dask_cluster", "--rows", "16000")
     together, alone, best = numbers(shown)[:3]

@@ -1,0 +1,247 @@
+"""Wide dense rows at the estimators: losses, odd columns, refusals, reports and files."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
+from tests.learn.dense.dense_problems import WIDTH, made
+
+import polyak
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.cli.commands import inspect
+from polyak.learn.learner import Learner
+from polyak.learn.recipes import Recipe
+from polyak.model.linear import LinearModel
+
+ROWS = 2000
+X, Y = made(ROWS + 2000)
+X, X_TEST, Y, Y_TEST = X[:ROWS], X[ROWS:], Y[:ROWS], Y[ROWS:]
+
+
+def fitted(rows: Any = X, y: Any = Y, **settings: Any) -> ASGDClassifier:
+    return ASGDClassifier(random_state=0).set_params(**settings).fit(rows, y)
+
+
+def loss(model: Any, rows: Any = X_TEST) -> float:
+    return float(log_loss(Y_TEST, model.predict_proba(rows), labels=np.arange(5)))
+
+
+@pytest.fixture(scope="module")
+def plain() -> ASGDClassifier:
+    return fitted()
+
+
+# -- quality ---------------------------------------------------------------------------------------
+
+
+def test_fit_is_as_good_as_the_best_penalty(plain: ASGDClassifier) -> None:
+    scale = StandardScaler().fit(X)
+    batch = [
+        LogisticRegression(C=C, max_iter=5000).fit(scale.transform(X), Y) for C in (1e-3, 1e-2, 0.1)
+    ]
+    best = min(loss(one, scale.transform(X_TEST)) for one in batch)
+    assert plain.method_ == "dense"
+    assert loss(plain) < 1.01 * best
+
+
+def test_fit_is_the_optimum_at_the_penalty_it_reports(plain: ASGDClassifier) -> None:
+    penalty = plain.to_model().report.winner.penalty
+    scale = StandardScaler().fit(X)
+    rows = scale.transform(X).astype(np.float64)
+    batch = LogisticRegression(C=1 / penalty, max_iter=5000, tol=1e-7).fit(rows, Y)
+    ours, best = (
+        log_loss(Y, p) + penalty / 2 / ROWS * np.square(W).sum()
+        for p, W in (
+            (plain.predict_proba(X), plain.coef_ * scale.scale_),
+            (batch.predict_proba(rows), batch.coef_),
+        )
+    )
+    assert best - 1e-6 < ours < best + 1e-3
+
+
+def test_two_classes_of_many_columns() -> None:
+    rows, y = made(3000, 2, width=1100)
+    model = fitted(rows[:1500], y[:1500])
+    assert model.method_ == "dense"
+    assert model.coef_.shape == (1, 1100)
+    batch = min(
+        log_loss(y[1500:], LogisticRegression(C=C).fit(rows[:1500], y[:1500]).predict_proba(r))
+        for C in (0.1, 1, 10)
+        for r in (rows[1500:],)
+    )
+    assert log_loss(y[1500:], model.predict_proba(rows[1500:])) < 1.02 * batch
+
+
+def test_several_targets() -> None:
+    rng = np.random.default_rng(0)
+    rows, _ = made(3000, 2, width=1100)
+    y = rows @ rng.normal(size=(1100, 3)) + rng.normal(size=(3000, 3))
+    model = ASGDRegressor(random_state=0).fit(rows[:1500], y[:1500])
+    assert model.method_ == "dense"
+    ridges = [Ridge(alpha).fit(rows[:1500], y[:1500]) for alpha in (1.0, 10.0, 100.0)]
+    best = min(np.square(one.predict(rows[1500:]) - y[1500:]).mean() for one in ridges)
+    assert np.square(model.predict(rows[1500:]) - y[1500:]).mean() < 1.02 * best
+    one = ASGDRegressor(random_state=0).fit(rows[:1500], y[:1500, 0])
+    assert one.method_ == "dense"
+    assert one.predict(rows[:2]).shape == (2,)
+
+
+def test_several_labels() -> None:
+    """Each label has a model of its own, so Newton steps have room up to 1024 columns."""
+    rng = np.random.default_rng(1)
+    rows, _ = made(1500, 2, width=1100)
+    scores = 3 * rows[:, :8] / rows[:, :8].std(axis=0) @ rng.normal(size=(8, 3))
+    model = ASGDClassifier(random_state=0).fit(rows[:1000], (scores[:1000] > 1).astype(int))
+    assert model.method_ == "dense"
+    assert model.predict_proba(rows[:2]).shape == (2, 3)
+    right = model.predict(rows[1000:]) == (scores[1000:] > 1)
+    assert right.mean() > 0.75
+
+
+def test_class_weights() -> None:
+    rare = (Y != 4) | (np.arange(ROWS) % 8 == 0)
+    model = fitted(X[rare], Y[rare])
+    balanced = fitted(X[rare], Y[rare], class_weight="balanced")
+    assert balanced.method_ == "dense"
+    shares = [(one.predict(X_TEST) == 4).mean() for one in (model, balanced)]
+    assert shares[0] < shares[1] < 2 * (Y_TEST == 4).mean()
+
+
+def test_weights_of_zero_are_removal() -> None:
+    there = np.arange(ROWS) % 3 > 0
+    model = ASGDClassifier(shuffle=False, random_state=0)
+    weighted = model.fit(X, Y, sample_weight=there.astype(float)).coef_
+    np.testing.assert_array_equal(weighted, model.fit(X[there], Y[there]).coef_)
+
+
+# -- odd rows --------------------------------------------------------------------------------------
+
+
+def test_constant_columns_get_no_weight(plain: ASGDClassifier) -> None:
+    rows, test = (np.c_[part, np.full((len(part), 3), 7.0, np.float32)] for part in (X, X_TEST))
+    model = fitted(rows)
+    assert np.abs(model.coef_[:, -3:]).max() < 1e-6
+    assert loss(model, test) == pytest.approx(loss(plain), rel=0.003)
+
+
+def test_rare_columns(plain: ASGDClassifier) -> None:
+    """Columns that are zero in all but a few rows, some only in rows after the first ones."""
+    rare = np.zeros((2 * ROWS, 20), np.float32)
+    for column in range(20):
+        rare[column * 90 : column * 90 + 3, column] = 1.0
+    model = fitted(np.c_[X, rare[:ROWS]])
+    assert loss(model, np.c_[X_TEST, rare[ROWS:]]) < 1.02 * loss(plain)
+
+
+@pytest.mark.parametrize("place", [5, 1500])
+def test_an_absurd_value_does_little_harm(plain: ASGDClassifier, place: int) -> None:
+    rows = X.copy()
+    rows[place, 7] = 1e6
+    model = ASGDClassifier(shuffle=False).fit(rows, Y)
+    assert np.isfinite(model.coef_).all()
+    assert loss(model) < 1.05 * loss(plain)
+
+
+def test_columns_in_other_units(plain: ASGDClassifier) -> None:
+    rng = np.random.default_rng(5)
+    unit = 10.0 ** rng.uniform(-3, 3, WIDTH)
+    origin = rng.normal(size=WIDTH) * X.std(axis=0)
+    rows, test = ((part + origin) * unit for part in (X, X_TEST))
+    assert loss(fitted(rows), test) == pytest.approx(loss(plain), rel=0.003)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_other_precisions(plain: ASGDClassifier, dtype: Any) -> None:
+    model = fitted(X.astype(dtype))
+    assert model.method_ == "dense"
+    assert loss(model, X_TEST.astype(dtype)) == pytest.approx(loss(plain), rel=0.003)
+
+
+def test_few_rows_have_other_lanes() -> None:
+    model = fitted(X[:100], Y[:100])
+    assert model.method_ != "dense"
+    assert loss(model) < 1.02 * np.log(5)
+
+
+def test_values_that_are_not_finite_are_refused() -> None:
+    model = ASGDClassifier().partial_fit(X[:1500], Y[:1500], classes=np.arange(5))
+    before, rows = model.coef_, X[1500:].copy()
+    rows[17, 33] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.partial_fit(rows, Y[1500:])
+    np.testing.assert_array_equal(model.coef_, before)
+    learner = Learner(Recipe(loss="log_loss", recipe="auto"))
+    learner.learn(X[:1500], Y[:1500])
+    for value in (np.nan, np.inf):
+        rows[17, 33] = value
+        with pytest.raises(ValueError, match=f"row 17 has the value {value} for feature 33"):
+            learner.learn(rows, Y[1500:])
+    assert learner.rows_seen == 1500
+
+
+def test_rows_of_another_width_are_refused(plain: ASGDClassifier) -> None:
+    with pytest.raises(ValueError, match="X has 299 features, but ASGDClassifier is expecting 300"):
+        plain.predict(X[:, 1:])
+
+
+def test_intervals_keep_to_other_lanes(plain: ASGDClassifier) -> None:
+    for intervals in (False, True):
+        recipe = Recipe(loss="log_loss", recipe="auto", intervals=intervals)
+        assert recipe.takes_dense_rows(WIDTH, 5) == (not intervals)
+    with pytest.raises(AttributeError, match="it was fitted without intervals=True"):
+        plain.coef_interval()
+
+
+# -- promises --------------------------------------------------------------------------------------
+
+
+def test_the_number_of_threads_changes_no_bit(plain: ASGDClassifier) -> None:
+    one, two = fitted(n_jobs=1), fitted(n_jobs=2)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    assert one.recent_loss_ == two.recent_loss_
+
+
+def test_batches_and_predictions_in_between_change_no_bit() -> None:
+    some, other = ASGDClassifier(), ASGDClassifier()
+    some.partial_fit(X, Y, classes=np.arange(5))
+    for begin in range(0, ROWS, 300):
+        other.partial_fit(X[begin : begin + 300], Y[begin : begin + 300], classes=np.arange(5))
+        other.predict(X[:3])
+    np.testing.assert_array_equal(some.coef_, other.coef_)
+    assert some.recent_loss_ == other.recent_loss_
+
+
+def test_pickles_go_on() -> None:
+    some = ASGDClassifier().partial_fit(X[:1300], Y[:1300], classes=np.arange(5))
+    other = pickle.loads(pickle.dumps(some))
+    for model in (some, other):
+        model.partial_fit(X[1300:], Y[1300:])
+    np.testing.assert_array_equal(some.coef_, other.coef_)
+
+
+def test_model_files(plain: ASGDClassifier, tmp_path: Any) -> None:
+    path = tmp_path / "probe.polyak"
+    plain.to_model().save(path)
+    again = LinearModel.load(path)
+    np.testing.assert_array_equal(again.weights, plain.to_model().weights)
+    assert again.report == plain.to_model().report
+
+
+def test_the_report_names_method_and_penalty(plain: ASGDClassifier) -> None:
+    model = plain.to_model()
+    winner = model.report.winner
+    assert winner.method == "dense"
+    assert 1 < winner.penalty < 1e4
+    assert plain.best_candidate_["penalty"] == winner.penalty
+    page = polyak.report(model)
+    assert "matrix products of dense rows" in page
+    assert re.search(r"<h2[^>]*>The race", page)
+    told = inspect._training("log_loss", model.report)
+    assert "matrix products of dense rows" in str(told)
