@@ -10,7 +10,6 @@ from tests.learn.dense.dense_problems import LOG_LOSS, learned, loss_of, made, s
 
 from polyak.learn.dense import solver
 from polyak.learn.learner import Learner
-from polyak.learn.race.lanes import dense
 
 pytestmark = pytest.mark.filterwarnings("ignore:the class")
 
@@ -25,14 +24,14 @@ def memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param == "streaming":
         monkeypatch.setattr(solver, "BLOCK", 256)
         monkeypatch.setattr(solver, "STEP", 512)
-        monkeypatch.setattr(dense, "MOST_BYTES", 4 * 1200 * X.shape[1])
+        monkeypatch.setattr(solver, "MOST_BYTES", 4 * 1200 * X.shape[1])
     return str(request.param)
 
 
 def test_the_lane_learns_in_both_ways(memory: str) -> None:
     learner = learned(X[:ROWS], Y[:ROWS], 500)
     assert learner.report().winner.method == "dense"
-    assert (solver_of(learner).steps is not None) == (memory == "streaming")
+    assert (solver_of(learner).strength is not None) == (memory == "streaming")
     assert loss_of(learner.model(), *TEST) < 0.75 * np.log(5)
 
 
@@ -127,7 +126,7 @@ def test_weights_are_repeated_rows(memory: str) -> None:
 def test_memory_is_bounded_while_streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "BLOCK", 256)
     monkeypatch.setattr(solver, "STEP", 512)
-    monkeypatch.setattr(dense, "MOST_BYTES", 1e6)
+    monkeypatch.setattr(solver, "MOST_BYTES", 1e6)
     learner = Learner(LOG_LOSS, classes=np.arange(5))
     most = 0
     for _ in range(4):

@@ -25,7 +25,12 @@ def problem(kind: str, rows: int = 400, width: int = 30, outputs: int = 3) -> tu
 
 def units_of(blocks: list[Block]) -> Units:
     width = blocks[0].rows.shape[1]
-    moments = Moments(0.0, np.zeros(width, np.float32), np.zeros((width, width), np.float32))
+    moments = Moments(
+        0.0,
+        np.zeros(width, np.float32),
+        np.zeros((width, width), np.float32),
+        np.zeros(width, np.float32),
+    )
     for block in blocks:
         moments.add(block)
     return Units.of(np, moments)

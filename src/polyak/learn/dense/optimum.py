@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from polyak.learn.dense.losses import slopes
 from polyak.learn.newton.block.one_thread import one_blas_thread
@@ -25,6 +26,9 @@ SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-5, 1e-3
 """A step must lower the objective by this share of what its slope promises, up to rounding; where
 even this part of it does not, the candidate is as good as at its optimum."""
 LEAST_BEND = 1e-6
+RARE = 10.0
+"""Spreads are as if so many more rows had the largest value of each feature: that of a feature
+that few rows have is not known well."""
 MOST_AXES, POWER = 128, 2
 """The number of principal axes, and of the power iterations that find them."""
 
@@ -43,11 +47,12 @@ class Block(NamedTuple):
 
 @dataclass(slots=True)
 class Moments:
-    """The number of rows, their sum and the sum of their products."""
+    """The number of rows, their sum, the sum of their products, and the largest absolute values."""
 
     count: float
     sums: Any
     products: Any
+    largest: Any
 
     def add(self, block: Block) -> None:
         """Add rows."""
@@ -56,6 +61,8 @@ class Moments:
         self.count += len(rows) if own is None else float(own.sum())
         self.sums = self.sums + weighted.sum(0)
         self.products = self.products + weighted.T @ rows
+        xp = array_namespace(rows)
+        self.largest = xp.maximum(self.largest, xp.max(xp.abs(rows), axis=0))
 
 
 @dataclass(slots=True)
@@ -79,7 +86,8 @@ class Units:
         n, d = max(moments.count, 1e-300), len(moments.sums)
         mean = moments.sums / n
         M = moments.products / n - mean[:, None] * mean[None, :]
-        spread = xp.sqrt(xp.clip(xp.linalg.diagonal(M), min=0.0))
+        variance = xp.clip(xp.linalg.diagonal(M), min=0.0)
+        spread = xp.sqrt(variance + (RARE / n) * moments.largest**2)
         spread = xp.where(spread > 1e-6 * xp.abs(mean), spread, xp.ones_like(spread))
         M = M / spread[:, None] / spread[None, :]
         size = min(d, MOST_AXES)

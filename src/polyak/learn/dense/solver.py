@@ -44,10 +44,10 @@ MOST_BYTES, MOST_SCORES = 1 << 28, 1 << 20
 """The most bytes of rows that are held, and of scores by one candidate, which solutions take time
 for. What is lost when rows go is little: of simulated rows nothing, of mnist's pixels 2% of the
 loss with 16,000 rows held."""
-STEPS, LAST_STEPS = 10, 40
+STEPS, FEW_ROWS_STEPS, LAST_STEPS = 10, 25, 40
 GAIN, LAST_GAIN = 1e-3, 1e-4
 """The iterations of a solution, and the share of the objective that the last must gain: of those
-that choose the penalty, and of the model."""
+that choose the penalty, with many rows and with few, and of the model."""
 FEWEST = 1.25
 """How many times the rows of a solution there must be for the rows since to tell."""
 NEAREST = 1e-9
@@ -89,7 +89,6 @@ class DenseSolver:
         self.open: list[Block] = []  # the parts of the one that is not
         self.waiting: list[Block] = []  # its last parts, which are not scored yet
         self.strength: Any = None  # of the rows that are gone, one number per output
-        self._units: tuple[float, Units] | None = None
         self._latest: tuple[int, int, Any] | None = None
         self._expected: tuple[int, Floats] | None = None
 
@@ -100,7 +99,8 @@ class DenseSolver:
         self.shift = xp.mean(xp.astype(rows, xp.float32), axis=0)
         d = rows.shape[1]
         zeros = xp.zeros_like(self.shift)
-        self.moments = Moments(0.0, zeros, xp.zeros((d, d), dtype=xp.float32, device=zeros.device))
+        products = xp.zeros((d, d), dtype=xp.float32, device=zeros.device)
+        self.moments = Moments(0.0, zeros, products, zeros)
         W = xp.zeros((d, 1, self.outputs), dtype=xp.float32, device=zeros.device)
         self.plain = (W, W[0])  # weights and intercepts of shifted rows
 
@@ -260,7 +260,8 @@ class DenseSolver:
         wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= around]
         if is_first:
             wanted = list(range(best % 2, len(self.penalties), 2))
-        self.plain = self._solution(wanted, STEPS, GAIN)
+        most = STEPS if self.clock > FEW_ROWS else FEW_ROWS_STEPS
+        self.plain = self._solution(wanted, most, GAIN)
         self.totals = self.totals[self._nearest(wanted)]
         self.curve = self._losses()
         self.solved, self.recent = wanted, np.zeros(len(wanted))
@@ -301,15 +302,11 @@ class DenseSolver:
         return units.plain(xp, W, b)
 
     def _units_now(self) -> Units:
-        """Return the units of all rows so far, or of half of them once rows are gone."""
-        known, moments = self._units, replace(self.moments)
-        if known is None or self.strength is None or moments.count >= 2.0 * known[0]:
-            if self.waiting and self.strength is None:
-                moments.add(_joined(self.xp, self.waiting))
-            known = moments.count, Units.of(self.xp, moments)
-            if not self.waiting:
-                self._units = known
-        return known[1]
+        """Return the units of all rows so far."""
+        moments = replace(self.moments)
+        if self.waiting:
+            moments.add(_joined(self.xp, self.waiting))
+        return Units.of(self.xp, moments)
 
     def _nearest(self, places: list[int]) -> list[int]:
         """Return where the solved penalty nearest to each of these places is."""
@@ -414,6 +411,7 @@ class DenseSolver:
             "shift": self.shift,
             "sums": self.moments.sums,
             "products": self.moments.products,
+            "largest": self.moments.largest,
             "weights": self.plain[0],
             "intercepts": self.plain[1],
         }
@@ -429,7 +427,8 @@ class DenseSolver:
         """Go on with these arrays, with the library and device that they are of."""
         self._set_place(arrays["shift"])
         self.shift = arrays["shift"]
-        self.moments = Moments(self.moments.count, arrays["sums"], arrays["products"])
+        own = (arrays[name] for name in ("sums", "products", "largest"))
+        self.moments = Moments(self.moments.count, *own)
         self.plain = (arrays["weights"], arrays["intercepts"])
         self.blocks, self.open, self.waiting = [], [], []
         if "rows" in arrays:
@@ -442,7 +441,7 @@ class DenseSolver:
             if "limits" in arrays:
                 last = [None if one is None else one[scored:] for one in held]
                 self.waiting.append(Block(last[0], last[1], last[2], arrays["limits"]))
-        self.strength, self._units = arrays.get("strength"), None
+        self.strength = arrays.get("strength")
         self._latest = self._expected = None
 
     def _move_to(self, rows: Any) -> None:
@@ -482,6 +481,7 @@ class DenseSolver:
         shapes: dict[str, tuple[int | None, ...]] = {
             "sums": (d,),
             "products": (d, d),
+            "largest": (d,),
             "weights": (d, P, K),
             "intercepts": (P, K),
         }
@@ -498,7 +498,7 @@ class DenseSolver:
             name: stored.array(name, shape, ("float32", "int64")) for name, shape in shapes.items()
         }
         arrays["shift"] = shift
-        self.moments = Moments(stored.number("count"), None, None)
+        self.moments = Moments(stored.number("count"), None, None, None)
         self.recent = stored.array("recent", (P,))
         self.totals = stored.array("totals", (P, SUMS))
         self.set_arrays(arrays)
