@@ -100,6 +100,27 @@ def test_a_pair_has_a_surface() -> None:
     assert (found.lower < found.upper).all()
 
 
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_a_pair_is_zero_on_average_over_the_rows_of_each_column(kind: str) -> None:
+    model = additive(kind)
+    for name in (one for one, of_kind in kinds(model).items() if of_kind == "pair"):
+        found = model.effect(name)
+        a, b = (_shares(*one) for one in zip(found.grid, name.split(" × "), strict=True))
+        surface = found.value.reshape(len(a), len(b), -1)
+        spread = np.sqrt(np.einsum("i,j,ijk->k", a, b, surface**2))
+        # Not exactly: basis functions are centred over the first 4,096 rows, here of 5,000.
+        assert (np.abs(np.einsum("i,ijk->jk", a, surface)) < 0.03 * spread).all()
+        assert (np.abs(np.einsum("j,ijk->ik", b, surface)) < 0.03 * spread).all()
+
+
+def _shares(points: np.ndarray, name: str) -> np.ndarray:
+    """Return the share of the rows at each knot or level of a column."""
+    column = frame()[0][name].dropna()
+    if points.dtype.kind != "f":
+        return np.array([(column == level).mean() for level in points])
+    return np.array([np.interp(column, points, hat).mean() for hat in np.eye(len(points))])
+
+
 def test_contributions_of_any_rows_have_the_same_columns() -> None:
     X, _ = frame(30, seed=2)
     names, all_rows = additive().contributions(X)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor
+from polyak.learn.newton.converging import AllRows
 
 ROWS = 9000
 
@@ -34,3 +37,43 @@ def test_probabilities_add_up_to_the_number_of_each_class(classes: int) -> None:
     assert model.terms_
     expected = np.bincount(y, minlength=classes)
     assert model.predict_proba(X).sum(axis=0) == pytest.approx(expected, rel=2e-3)
+
+
+def test_all_rows_are_looked_at_once_where_one_pass_was_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, look_at = [], AllRows.look_at
+
+    def counted(self: AllRows, *args: Any) -> Any:
+        looks.append(len(self))
+        return look_at(self, *args)
+
+    monkeypatch.setattr(AllRows, "look_at", counted)
+    X, score = table()
+    y = np.random.default_rng(1).poisson(np.exp(0.3 * score))
+    model = ASGDRegressor(loss="poisson", curves="all", random_state=0).fit(X, y)
+    assert model.terms_
+    assert looks == [ROWS]
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_a_stream_learns_what_rows_in_memory_do(loss: str) -> None:
+    X, score = table()
+    test, truth = table(seed=1)
+    rng = np.random.default_rng(2)
+    y, unseen = (
+        rng.poisson(np.exp(0.5 * one)) if loss == "poisson" else one + rng.normal(size=ROWS)
+        for one in (score, truth)
+    )
+    own = {"loss": loss, "curves": "all", "pairs": "auto", "random_state": 0}
+    memory, stream = ASGDRegressor(**own).fit(X, y), ASGDRegressor(**own)
+    for part in np.array_split(np.arange(ROWS), 9):
+        stream.partial_fit(X[part], y[part])
+
+    def of(model: ASGDRegressor) -> float:
+        predicted = model.predict(test)
+        if loss == "squared_error":
+            return float(np.mean((unseen - predicted) ** 2))
+        return float(np.mean(predicted - unseen * np.log(predicted)))
+
+    assert of(stream) == pytest.approx(of(memory), rel=2e-3)

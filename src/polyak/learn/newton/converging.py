@@ -40,9 +40,9 @@ of 678,013 x 47 rows take 1.5 s of processor time instead of 1.4."""
 TOLERANCE = 1e-10
 """The promised decrease, as a share of the mean loss, at which steps end. Newton's converge by
 squares: the last one leaves far less undone."""
-NOTHING_GAINED = 0.01
-"""The promised decrease, as a share of the dispersion times the degrees of freedom, at which the
-steps of terms end: estimating the weights costs half of the latter on average."""
+NOTHING_GAINED = 0.1
+"""The promised decrease, as a share of the dispersion times the degrees of freedom, below which a
+step of terms is the last and not looked at: estimating the weights costs half of the latter."""
 SLOW = 0.25
 """The promised decrease, as a share of the step's before, above which the Hessian is stale."""
 MOST_STEPS, SHORTEST = 12, 1e-3
@@ -241,6 +241,8 @@ def terms_converged(loss: Loss, learned: Learned, rows: AllRows) -> Learned:
         shrink, start = better.shrink(standard)[:, None, None], at.known.W
         slope = at.known.gradient() + shrink * start
         promised = float((slope * (start - there.W)).sum())
+        if promised < NOTHING_GAINED * better.dispersion * max(freedom, 1.0):
+            return replace(learned, known=there, smoothing=better)
         length, penalty = 1.0, 0.5 * float((shrink * start * start).sum())
         while length >= SHORTEST:
             W = (1.0 - length) * start + length * there.W  # a weight at its bound stays there
@@ -249,7 +251,7 @@ def terms_converged(loss: Loss, learned: Learned, rows: AllRows) -> Learned:
                 at, smoothing = now, better
                 break
             length *= 0.5
-        if length < SHORTEST or promised < NOTHING_GAINED * better.dispersion * max(freedom, 1.0):
+        if length < SHORTEST:
             break
         if promised > SLOW * before and not at.known.exact:
             at = at.with_hessians(loss, rows)
