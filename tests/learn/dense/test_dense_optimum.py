@@ -102,7 +102,7 @@ def test_optima_are_those_of_scikit_learn(kind: str) -> None:
         most=300,
         least_gain=1e-7,
     )
-    rows = (X - X.mean(axis=0)) / X.std(axis=0)
+    rows = (X - units.mean) / units.spread
     for place, penalty in enumerate(penalties):
         best_W, best_b = batch(kind, rows.astype(np.float64), targets, float(penalty))
         ours, best = (
