@@ -42,14 +42,14 @@ def trained(pixels: torch.Tensor, digits: torch.Tensor) -> nn.Sequential:
     return network
 
 
-def activations(network: nn.Sequential, pixels: torch.Tensor) -> dict[str, np.ndarray]:
+def activations(network: nn.Sequential, pixels: torch.Tensor) -> dict[str, torch.Tensor]:
     """Return the activations of every hidden layer for a batch of images."""
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, torch.Tensor] = {}
     with torch.no_grad():
         for layer in network[:-1]:
             pixels = layer(pixels)
             if isinstance(layer, nn.ReLU):
-                found[f"layer {len(found) + 1}"] = pixels.numpy()
+                found[f"layer {len(found) + 1}"] = pixels
     return found
 
 
