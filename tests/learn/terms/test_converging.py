@@ -65,7 +65,7 @@ def test_a_stream_learns_what_rows_in_memory_do(loss: str) -> None:
         rng.poisson(np.exp(0.5 * one)) if loss == "poisson" else one + rng.normal(size=ROWS)
         for one in (score, truth)
     )
-    own = {"loss": loss, "curves": "all", "pairs": "auto", "random_state": 0}
+    own: dict[str, Any] = {"loss": loss, "curves": "all", "pairs": "auto", "random_state": 0}
     memory, stream = ASGDRegressor(**own).fit(X, y), ASGDRegressor(**own)
     for part in np.array_split(np.arange(ROWS), 9):
         stream.partial_fit(X[part], y[part])
