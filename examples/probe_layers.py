@@ -71,7 +71,7 @@ def main() -> None:
         noisy = pixels[some] + NOISE * torch.randn(BATCH, 64)
         for layer, rows in activations(network, noisy).items():
             probe = probes.setdefault(layer, ASGDClassifier())
-            probe.partial_fit(rows, digits[some].numpy(), classes=np.arange(10))
+            probe.partial_fit(rows, digits[some], classes=np.arange(10))
 
     print(f"{options.batches * BATCH:,} images, a digit each, in a network that knows odd and even")
     print(f"{'':8} {'log-loss':>9} {'accuracy':>9} {'penalty':>9}")
