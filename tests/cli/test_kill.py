@@ -111,7 +111,7 @@ def test_kills_leave_no_trace(tmp_path: Path, kind: str) -> None:
 def test_kills_of_curves_and_pairs_leave_no_trace(tmp_path: Path) -> None:
     random.seed(0)
     steps = ("-q", "--block-bytes", "20000", "--checkpoint-every", "1000")
-    assert survives(tmp_path, "terms", kills=4, rows=12_000, longest=3.0, steps=steps) >= 1
+    assert survives(tmp_path, "terms", kills=6, rows=24_000, longest=0.5, steps=steps) >= 1
     report = LinearModel.load(tmp_path / "killed").report
     assert report is not None
     assert "c × d" in {term.name for term in report.terms}
