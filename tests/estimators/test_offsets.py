@@ -232,3 +232,15 @@ def test_what_is_refused() -> None:
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match="offset contains"):
             ASGDClassifier(loss="log_loss").fit(X, y, offset=np.where(offset > 2, value, offset))
+
+
+def test_the_intercept_of_wide_rows_makes_up_for_large_offsets() -> None:
+    rng = np.random.default_rng(0)
+    X = np.tile(rng.normal(size=(1500, 300)), 4)
+    y = X[:, 0] + 0.5 * rng.normal(size=1500) > 0.5
+    plain, shifted = (
+        ASGDClassifier(loss="log_loss", random_state=0).fit(X, y, offset=np.full(1500, size))
+        for size in (0.0, 5.0)
+    )
+    assert shifted.method_ == plain.method_ != "constant"
+    assert shifted.recent_loss_ < 1.05 * plain.recent_loss_
