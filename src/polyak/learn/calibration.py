@@ -180,6 +180,10 @@ def calibrated(
         # Proximal steps are of bounded length, so they begin where the targets are.
         if (loss.starts_at_constant or recipe.is_sparse) and recipe.fit_intercept:
             begin_at = best_constants(loss, goals, weights, offsets)
+    if offsets is not None and recipe.fit_intercept and not recipe.is_paper:
+        # Offsets may be far from the targets, and steps of an intercept are short in wide rows.
+        goals = np.asarray(encode(targets, classes, loss), float).reshape(len(targets), -1)
+        begin_at = best_constants(loss, goals, weights, offsets)
     several = classes is not None and len(classes) > 2
     if not several:  # labels have nothing to do with each other
         recipe = replace(recipe, multi_class="ovr")
