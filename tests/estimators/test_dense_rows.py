@@ -245,3 +245,11 @@ def test_the_report_names_method_and_penalty(plain: ASGDClassifier) -> None:
     assert re.search(r"<h2[^>]*>The race", page)
     told = inspect._training("log_loss", model.report)
     assert "matrix products of dense rows" in str(told)
+
+
+def test_a_value_too_large_for_32_bits_is_named() -> None:
+    rows = np.random.default_rng(0).normal(size=(600, 300))
+    classes = rows[:, :6].argmax(axis=1)
+    rows[7, 3] = -1e30
+    with pytest.raises(ValueError, match=r"row 7: the value -1e\+30 for feature 3 is too large"):
+        ASGDClassifier(loss="log_loss", random_state=0).fit(rows, classes)

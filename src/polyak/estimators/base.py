@@ -46,7 +46,7 @@ from polyak.estimators.inputs import (
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
-from polyak.learn.recipes.recipe import RECIPES, WIDE
+from polyak.learn.recipes.recipe import RECIPES
 from polyak.losses import get_loss, loss_text, parameter_given
 from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
@@ -54,6 +54,7 @@ from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
+from polyak.rows.huge_values import WIDE
 from polyak.rows.sparse import SparseRows, as_rows, check_rows, half_blocks, is_half
 from polyak.rows.tensors import is_tensor, on_host
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.rows.sparse import Rows, SparseRows
-from polyak.rows.tensors import is_tensor
+from polyak.rows.tensors import is_tensor, on_host
 
-LARGEST = 1e150
+LARGEST, LARGEST_IN_32_BITS = 1e150, 1e15
 """Squares of larger values, or sums of them, overflow."""
-TOO_LARGE = f"too large; the largest allowed is {LARGEST:g}"
+WIDE = 256
+"""The fewest columns of dense rows that are learned by matrix products, in 32 bits."""
 SMALLEST = 1 / LARGEST
 """Inverses of smaller squares overflow: a column of such values is treated as zero."""
 
@@ -27,36 +28,44 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
     >>> huge_value(np.eye(2), np.array([1e150, 1.0])) is None
     True
     """
-    begin, values = 0, rows
-    if is_tensor(rows):  # of 32 bits at most, which have no such values
-        values = np.empty(0)
-    if isinstance(rows, SparseRows) and len(rows.indptr):
-        begin, end = int(rows.indptr[0]), int(rows.indptr[-1])
+    begin, values, largest = 0, rows, LARGEST
+    if isinstance(rows, SparseRows):
+        begin, end = (int(rows.indptr[0]), int(rows.indptr[-1])) if len(rows.indptr) else (0, 0)
         values = rows.values[begin:end]
-    if not isinstance(values, SparseRows) and _any_huge(values):
-        place = int(np.argmax(np.abs(values) > LARGEST))
+    elif rows.shape[1] >= WIDE:
+        largest = LARGEST_IN_32_BITS
+    if _any_huge(values, largest):
+        values = on_host(values)
+        place = int(np.argmax(np.abs(values) > largest))
         if isinstance(rows, SparseRows):
             row = int(np.searchsorted(rows.indptr, begin + place, side="right")) - 1
             feature = int(rows.indices[begin + place])
         else:
             row, feature = divmod(place, rows.shape[1])
-        value = values.ravel()[place]
-        return row, f"the value {value:g} for feature {feature} is {TOO_LARGE}"
-    if targets is not None and targets.ndim == 1 and _any_huge(targets):
+        return row, f"the value {values.flat[place]:g} for feature {feature} is {_too(largest)}"
+    if targets is not None and targets.ndim == 1 and _any_huge(targets, LARGEST):
         row = int(np.argmax(np.abs(targets) > LARGEST))
-        return row, f"the target {targets[row]:g} is {TOO_LARGE}"
+        return row, f"the target {targets[row]:g} is {_too(LARGEST)}"
     return None
 
 
-def _any_huge(numbers: NDArray[Any]) -> bool:
-    if numbers.dtype.kind != "f" or numbers.itemsize < 8:
+def _too(largest: float) -> str:
+    return f"too large; the largest allowed is {largest:g}"
+
+
+def _any_huge(numbers: Any, largest: float) -> bool:
+    if 0 in numbers.shape:
+        return False
+    if is_tensor(numbers):
+        return largest < max(float(numbers.max()), -float(numbers.min())) < np.inf
+    if numbers.dtype.kind != "f" or largest > float(np.finfo(numbers.dtype).max):
         return False
     if numbers.flags.c_contiguous:  # one pass at memory speed in the usual case
         flat = numbers.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
             # Not np.dot: BLAS wakes a thread that spins for a while afterwards, which with every
             # batch kept one of two processors from reading the next.
-            if float(np.einsum("i,i->", flat, flat)) < LARGEST:
+            if float(np.einsum("i,i->", flat, flat)) < largest:
                 return False
-    most = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
-    return bool(LARGEST < most < np.inf)  # the core refuses values that are not finite
+    # The core refuses values that are not finite.
+    return largest < max(float(numbers.max()), -float(numbers.min())) < np.inf

@@ -27,8 +27,8 @@ SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-5, 1e-3
 even this part of it does not, the candidate is as good as at its optimum."""
 LEAST_BEND = 1e-6
 RARE = 10.0
-"""Spreads are as if so many more rows had the largest value of each feature: that of a feature
-that few rows have is not known well."""
+"""Number of pseudo-observations at a feature's largest value that are added to its variance: the
+variance of a feature that is zero in most rows is estimated from few of them."""
 MOST_AXES, POWER = 128, 2
 """The number of principal axes, and of the power iterations that find them."""
 

@@ -39,7 +39,7 @@ few rows for two neighbours on either side of the best penalty, then for one."""
 BLOCK, ON_DEVICE = 1024, 1 << 16
 """The rows of a product, on a processor and on another device."""
 STEP = 1 << 14
-"""At least so many rows are held, and learned at a time once those before are gone."""
+"""The fewest rows that are held. Later rows are learned in steps of this size."""
 MOST_BYTES, MOST_SCORES = 1 << 28, 1 << 20
 """The most bytes of rows that are held, and of scores by one candidate, which solutions take time
 for. What is lost when rows go is little: of simulated rows nothing, of mnist's pixels 2% of the

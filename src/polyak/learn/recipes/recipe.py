@@ -14,6 +14,7 @@ from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import most_features
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.losses import DEFAULT_LOSS, get_loss
+from polyak.rows.huge_values import WIDE
 
 if TYPE_CHECKING:
     from polyak.learn.newton.block.penalty import Sparsity
@@ -28,8 +29,6 @@ ROWS_FOR_KNOTS = 4096
 """The number of first rows whose quantiles are the knots of curves."""
 REPLICAS = 32
 """The number of replicas of each model that measure its standard errors."""
-WIDE = 256
-"""The fewest columns of dense rows that are learned by matrix products."""
 MOST_ONE_VS_REST = 50
 """With more classes averaged SGD learns their softmax. On 3,000 x 20 simulated rows of 100 classes,
 Newton steps one against the rest lose 0.194 on new rows, averaged SGD 0.048."""

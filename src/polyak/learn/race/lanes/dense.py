@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 MOST_COUNTED = 64
-"""The scores of so many outputs are counted."""
+"""Scores of more outputs than this are not counted: it would take longer than learning."""
 
 
 class DenseLane(Lane):
@@ -51,7 +51,7 @@ class DenseLane(Lane):
             problem.outputs,
             fit_intercept=recipe.fit_intercept,
         )
-        # Of the scores of the best penalty; of many outputs that would take longer than learning.
+        # Of the scores of the best penalty.
         counted = 1 if problem.outputs <= MOST_COUNTED else 0
         self.counts = histogram_for(recipe.loss, problem, counted)
         self._not_learned = 0
