@@ -53,13 +53,15 @@ def test_fit_is_as_good_as_the_best_penalty(plain: ASGDClassifier) -> None:
 
 def test_fit_is_the_optimum_at_the_penalty_it_reports(plain: ASGDClassifier) -> None:
     penalty = plain.to_model().report.winner.penalty
-    scale = StandardScaler().fit(X)
-    rows = scale.transform(X).astype(np.float64)
+    away = X - X.mean(axis=0)
+    variance, most = X.var(axis=0), 0.25 * np.square(away).max(axis=0)
+    scale = np.sqrt((variance + np.minimum(np.median(variance), most)) / 2)
+    rows = (away / scale).astype(np.float64)
     batch = LogisticRegression(C=1 / penalty, max_iter=5000, tol=1e-7).fit(rows, Y)
     ours, best = (
         log_loss(Y, p) + penalty / 2 / ROWS * np.square(W).sum()
         for p, W in (
-            (plain.predict_proba(X), plain.coef_ * scale.scale_),
+            (plain.predict_proba(X), plain.coef_ * scale),
             (batch.predict_proba(rows), batch.coef_),
         )
     )
@@ -150,11 +152,12 @@ def test_an_absurd_value_does_little_harm(plain: ASGDClassifier, place: int) -> 
 
 
 def test_columns_in_other_units(plain: ASGDClassifier) -> None:
+    """Scales are between those of embeddings, which share a unit, and each column's own."""
     rng = np.random.default_rng(5)
     unit = 10.0 ** rng.uniform(-3, 3, WIDTH)
     origin = rng.normal(size=WIDTH) * X.std(axis=0)
     rows, test = ((part + origin) * unit for part in (X, X_TEST))
-    assert loss(fitted(rows), test) == pytest.approx(loss(plain), rel=0.003)
+    assert loss(fitted(rows), test) < 1.05 * loss(plain)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])

