@@ -54,8 +54,8 @@ def test_fit_is_as_good_as_the_best_penalty(plain: ASGDClassifier) -> None:
 def test_fit_is_the_optimum_at_the_penalty_it_reports(plain: ASGDClassifier) -> None:
     penalty = plain.to_model().report.winner.penalty
     away = X - X.mean(axis=0)
-    variance, most = X.var(axis=0), 0.25 * np.square(away).max(axis=0)
-    scale = np.sqrt((variance + np.minimum(np.median(variance), most)) / 2)
+    variance, most = X.var(axis=0), np.square(away).max(axis=0)
+    scale = np.sqrt((variance + np.minimum(variance.mean(), most)) / 2)
     rows = (away / scale).astype(np.float64)
     batch = LogisticRegression(C=1 / penalty, max_iter=5000, tol=1e-7).fit(rows, Y)
     ours, best = (

@@ -66,11 +66,11 @@ class Moments:
 class Units:
     """Means and scales of features, and the second moments of standardised rows.
 
-    The squared scale of a feature is the mean of its variance and the median variance, since the
-    features of embeddings share a unit; but instead of the median at most a quarter of its largest
-    squared value, since columns of a table need not. With 500 and 2,000 rows of mnist's pixels and
-    of random features of three data sets this loses at most 1% more than rows as they are, and
-    standardised rows lose up to 11% more.
+    The squared scale of a feature is the mean of its variance and the mean variance, since the
+    features of embeddings share a unit; but instead of the mean variance at most its own largest
+    squared value, since columns of a table need not. With 500 rows of mnist's pixels, of embeddings
+    and of random features of three data sets the best penalty loses 5% less to 1% more than with
+    rows as they are, while standardised rows lose up to 7% more.
 
     Along their principal axes these have the given variances; beyond, about the variance ``rest``
     in every direction.
@@ -90,9 +90,8 @@ class Units:
         mean = moments.sums / n
         M = moments.products / n - mean[:, None] * mean[None, :]
         variance = xp.clip(xp.linalg.diagonal(M), min=0.0)
-        constant = int(xp.sum(xp.astype(variance <= 1e-12 * mean**2, xp.int64)))
-        median = xp.sort(variance)[min((d + constant) // 2, d - 1)]
-        scale = xp.sqrt(0.5 * (variance + xp.minimum(median, 0.25 * moments.largest**2)))
+        mean_variance = xp.mean(variance)
+        scale = xp.sqrt(0.5 * (variance + xp.minimum(mean_variance, moments.largest**2)))
         scale = xp.where(scale > 1e-6 * xp.abs(mean), scale, xp.ones_like(scale))
         M = M / scale[:, None] / scale[None, :]
         size = min(d, MOST_AXES)
