@@ -33,15 +33,27 @@ def has_labels(y: Any) -> bool:
             return False
     if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2:
         return False
+    if _are_truths(y):
+        return True
     with np.errstate(invalid="ignore"):  # NaN, which is no label
         return str(type_of_target(y)) == "multilabel-indicator"
 
 
-def indicator_matrix(y: Any, labels: int | None = None) -> Floats:
+def _are_truths(y: Any) -> bool:
+    """Whether ``y`` is an array of whole numbers, all of them 0 or 1, which is quickly seen."""
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "biu" or y.size == 0:
+        return False
+    return bool(y.min() >= 0 and y.max() <= 1)
+
+
+def indicator_matrix(y: Any, labels: int | None = None) -> NDArray[Any]:
     """Return an indicator matrix as a dense array; raise unless it has ``labels`` columns."""
-    dense = np.asarray(y.toarray() if sparse.issparse(y) else y, dtype=np.float64)
+    dense = np.asarray(y.toarray() if sparse.issparse(y) else y)
     if labels is not None and dense.shape[1] != labels:
         raise ValueError(f"y has {dense.shape[1]} labels, but the first call had {labels}")
+    if _are_truths(dense):
+        return dense.astype(np.int8, copy=False)
+    dense = dense.astype(np.float64, copy=False)
     others = np.argwhere((dense != 0.0) & (dense != 1.0))
     if len(others):
         row, label = others[0].tolist()

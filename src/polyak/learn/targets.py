@@ -75,7 +75,9 @@ def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> N
     if not loss.classifies:
         return targets if loss.outputs == 1 else _repeated(targets, loss.outputs)
     if targets.ndim == 2:  # a column a label: whether the row has it
-        return 2.0 * targets - 1.0
+        signs = 2.0 * targets
+        signs -= 1.0
+        return signs
     assert classes is not None
     if are_sets(targets):
         return 2.0 * truths(targets, classes) - 1.0
