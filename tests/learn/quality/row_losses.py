@@ -41,7 +41,7 @@ def effective_rows(weights: Floats) -> float:
 
 def model_losses(fitted: Any, X: Any, y: NDArray[Any]) -> Floats:
     """Return the loss that ``recent_loss_`` is the mean of, for each row."""
-    return _losses(fitted, fitted.to_model().softmax, fitted._scores(X)[1], y)
+    return _losses(fitted, fitted.to_model().softmax, fitted._scores(X, None)[1], y)
 
 
 def constant_losses(
