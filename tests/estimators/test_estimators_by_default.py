@@ -32,7 +32,7 @@ def test_few_rows_are_learned_again_while_it_helps():
 
 
 def test_rows_that_are_soon_known_by_heart_are_not():
-    X, y = make_classification(4000, 300, n_informative=5, flip_y=0.3, random_state=0)
+    X, y = make_classification(4000, 200, n_informative=5, flip_y=0.3, random_state=0)
     auto = ASGDClassifier(random_state=0).fit(X[:600], y[:600])
     often = ASGDClassifier(random_state=0, max_iter=30).fit(X[:600], y[:600])
     assert auto.n_iter_ < 10

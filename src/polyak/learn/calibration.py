@@ -212,6 +212,7 @@ def calibrated(
         path=_path(recipe, loss, sample, classes),
         unit=1.0 if loss.classifies or loss.log_link else _score_unit(residuals),
         has_offsets=sample.offsets is not None,
+        one_vs_rest=several,
     )
     entering = plan_race(recipe, seen) + [one for kind in LANES for one in kind.entering(recipe)]
     race = Race(entering, recipe, problem)

@@ -13,12 +13,15 @@ from polyak.rows.tensors import is_tensor, on_host
 LARGEST, LARGEST_IN_32_BITS = 1e150, 1e15
 """Squares of larger values, or sums of them, overflow."""
 WIDE = 256
-"""The fewest columns of dense rows that are learned by matrix products, in 32 bits."""
+"""Dense rows of at least this many columns are learned by matrix products, in 32 bits, unless a
+setting asks for something else; rows of several classes from fewer on."""
 SMALLEST = 1 / LARGEST
 """Inverses of smaller squares overflow: a column of such values is treated as zero."""
 
 
-def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | None:
+def huge_value(
+    rows: Rows, targets: NDArray[Any] | None, *, in_32_bits: bool = False
+) -> tuple[int, str] | None:
     """Return the first row with a value too large to learn from, and the message.
 
     Examples
@@ -32,7 +35,7 @@ def huge_value(rows: Rows, targets: NDArray[Any] | None) -> tuple[int, str] | No
     if isinstance(rows, SparseRows):
         begin, end = (int(rows.indptr[0]), int(rows.indptr[-1])) if len(rows.indptr) else (0, 0)
         values = rows.values[begin:end]
-    elif rows.shape[1] >= WIDE:
+    elif in_32_bits or rows.shape[1] >= WIDE:
         largest = LARGEST_IN_32_BITS
     if _any_huge(values, largest):
         values = on_host(values)

@@ -132,8 +132,8 @@ def test_bad_rows_are_refused_by_newton_steps_alone():
 def test_old_weights_are_not_held_against_newton_steps():
     """Newton's weights are from the last doubling of the rows; averaged SGD's are current."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(13_000, 300))
-    scores = X @ rng.normal(size=300) * 2 / np.sqrt(300)
+    X = rng.normal(size=(13_000, 250))
+    scores = X @ rng.normal(size=250) * 2 / np.sqrt(250)
     y = scores + rng.logistic(size=len(X)) > 0
     fitted = ASGDClassifier(loss="log_loss", random_state=0).fit(X[:3000], y[:3000])
     alone = ASGDClassifier(loss="log_loss", recipe="sgd", random_state=0).fit(X[:3000], y[:3000])

@@ -38,6 +38,7 @@ from polyak.learn.schedules import (
     squared_length_by,
 )
 from polyak.losses import get_loss
+from polyak.rows.huge_values import huge_value
 from polyak.rows.sparse import Rows, SparseRows, row_widths
 
 DENSE_PENALTIES = tuple(float(f"{10.0 ** (place / 2):.3g}") for place in range(-4, 8))
@@ -97,6 +98,8 @@ class Sample:
     unit : float
         The size of scores.
     has_offsets : bool
+    one_vs_rest : bool
+        There are several classes, which exclude each other.
     """
 
     rows: Rows
@@ -107,6 +110,7 @@ class Sample:
     path: Sequence[float] = ()
     unit: float = 1.0
     has_offsets: bool = False
+    one_vs_rest: bool = False
 
     @property
     def width(self) -> int:
@@ -164,13 +168,17 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
 
 
 def _is_dense(recipe: Recipe, sample: Sample, seen: int) -> bool:
-    """Whether rows are dense, wide and enough for solutions to be compared."""
-    from polyak.learn.dense.solver import FIRST_SOLVE
+    """Whether rows are dense, wide and enough for solutions to be compared, in 32 bits."""
+    if isinstance(sample.rows, SparseRows) or sample.has_offsets:
+        return False
+    if sample.one_vs_rest and not recipe.takes_softmax:
+        return False
+    if not recipe.takes_dense_rows(seen, sample.outputs):
+        return False
+    from polyak.learn.dense.solver import FIRST_SOLVE  # only where it may be needed
 
     few = len(sample.rows) < 2 * FIRST_SOLVE
-    if isinstance(sample.rows, SparseRows) or few or sample.has_offsets:
-        return False
-    return recipe.takes_dense_rows(seen, sample.outputs)
+    return not few and huge_value(sample.rows, None, in_32_bits=True) is None
 
 
 def _frequent(recipe: Recipe, sample: Sample) -> int:

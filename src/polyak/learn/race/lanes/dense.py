@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.errors import DataError
+from polyak.errors import DataError, RowError
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, histogram_for
 from polyak.learn.recipes import DenseCandidate, Recipe
@@ -19,6 +19,7 @@ from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import odds_of_softmax
+from polyak.rows.huge_values import WIDE, huge_value
 from polyak.rows.sparse import Rows, check_rows
 from polyak.rows.tensors import on_host
 
@@ -87,10 +88,12 @@ class DenseLane(Lane):
         self.solver.begin(rows)
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
-        """Refuse values that are not finite, and rows of another width."""
+        """Refuse values that are not finite or too large, and rows of another width."""
         if rows.shape[1] != self.n_features:
             raise DataError(f"rows have {rows.shape[1]} features, those before {self.n_features}")
         check_rows(rows, self.n_features)
+        if self.n_features < WIDE and (huge := huge_value(rows, None, in_32_bits=True)):
+            raise RowError(huge[0], f": {huge[1]}")
         return rows
 
     def learn(
