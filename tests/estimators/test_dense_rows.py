@@ -256,3 +256,30 @@ def test_a_value_too_large_for_32_bits_is_named() -> None:
     rows[7, 3] = -1e30
     with pytest.raises(ValueError, match=r"row 7: the value -1e\+30 for feature 3 is too large"):
         ASGDClassifier(loss="log_loss", random_state=0).fit(rows, classes)
+
+
+@pytest.mark.parametrize("mean", [1e6, 1e9])
+def test_large_means_cost_no_digits(mean: float) -> None:
+    X, y = made(2000, classes=10, width=60)
+    near, far = (
+        ASGDClassifier(random_state=0).fit(rows[:1500], y[:1500])
+        for rows in (X.astype(float), X.astype(float) + mean)
+    )
+    assert far.method_ == "dense"
+    accuracy = near.score(X[1500:], y[1500:])
+    assert abs(far.score(X[1500:].astype(float) + mean, y[1500:]) - accuracy) < 0.02
+
+
+def test_one_against_the_rest_is_learned_as_asked() -> None:
+    X, y = made(1000, classes=5)
+    apart = ASGDClassifier(multi_class="ovr", random_state=0).fit(X, y)
+    assert apart.method_ != "dense"
+
+
+def test_later_values_too_large_for_32_bits_are_refused_in_narrow_rows() -> None:
+    X, y = made(1500, classes=10, width=60)
+    X = X.astype(float)
+    model = ASGDClassifier().partial_fit(X[:1200], y[:1200], classes=np.arange(10))
+    X[1201, 3] = 1e20
+    with pytest.raises(ValueError, match=r"row 1: the value 1e\+20 for feature 3 is too large"):
+        model.partial_fit(X[1200:], y[1200:])

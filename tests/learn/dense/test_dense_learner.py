@@ -31,7 +31,7 @@ def memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_the_lane_learns_in_both_ways(memory: str) -> None:
     learner = learned(X[:ROWS], Y[:ROWS], 500)
     assert learner.report().winner.method == "dense"
-    assert (solver_of(learner).strength is not None) == (memory == "streaming")
+    assert (solver_of(learner).past is not None) == (memory == "streaming")
     assert loss_of(learner.model(), *TEST) < 0.75 * np.log(5)
 
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from tests.learn.dense.dense_problems import made
 
 from polyak.learn.dense.losses import slopes, values
-from polyak.learn.dense.optimum import Block, Moments, Units, gradient, solve
+from polyak.learn.dense.optimum import Block, Moments, Past, Units, gradient, solve
 
 KINDS = ("softmax", "log_loss", "squared_error")
 
@@ -24,13 +24,7 @@ def problem(kind: str, rows: int = 400, width: int = 30, outputs: int = 3) -> tu
 
 
 def units_of(blocks: list[Block]) -> Units:
-    width = blocks[0].rows.shape[1]
-    moments = Moments(
-        0.0,
-        np.zeros(width, np.float32),
-        np.zeros((width, width), np.float32),
-        np.zeros(width, np.float32),
-    )
+    moments = Moments.none(np, blocks[0].rows[0])
     for block in blocks:
         moments.add(block)
     return Units.of(np, moments)
@@ -125,3 +119,43 @@ def batch(kind: str, X: Any, targets: Any, penalty: float) -> tuple[Any, Any]:
     each = [(one.coef_[0], one.intercept_[0]) for one in (batch.fit(X, y) for y in targets.T)]
     weights, intercepts = zip(*each, strict=True)
     return np.array(weights).T, np.array(intercepts)
+
+
+def test_rows_that_are_gone_count_exactly_for_squared_errors_at_any_penalty() -> None:
+    X, targets = problem("squared_error", rows=500)
+    first, second = Block(X[:300], targets[:300]), Block(X[300:], targets[300:])
+    units = units_of([first, second])
+
+    def fit(blocks: list[Block], penalty: float, past: Past | None = None) -> Any:
+        rows = sum(len(block.rows) for block in blocks)
+        start = np.zeros((30, 1, 3), np.float32), np.zeros((1, 3), np.float32)
+        per_row = np.array([penalty / rows], np.float32)
+        how = {"fit_intercept": True, "most": 200, "least_gain": 1e-9, "past": past}
+        found = solve(np, "squared_error", blocks, units, start, per_row, 1.0, **how)
+        return units.plain(np, *found)
+
+    A, c = fit([first], 500.0)
+    past = Past.none(np, A[:, 0], c[0]).with_rows(np, "squared_error", [first], A[:, 0], c[0])
+    for one, all_rows in zip(fit([second], 5.0, past), fit([first, second], 5.0), strict=True):
+        np.testing.assert_allclose(one, all_rows, atol=2e-3)
+
+
+def test_the_past_has_the_gradient_of_its_rows_and_moves_with_them() -> None:
+    X, targets = problem("softmax", rows=300)
+    rng = np.random.default_rng(0)
+    W, b = rng.normal(size=(30, 3)).astype(np.float32), rng.normal(size=3).astype(np.float32)
+    zero = Past.none(np, 0 * W, 0 * b)
+    past = zero.with_rows(np, "softmax", [Block(X, targets)], W, b)
+    scores = X @ W + b
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True) - np.eye(3)[targets]
+    np.testing.assert_allclose(past.slopes, X.T @ chances, atol=1e-3)
+    np.testing.assert_allclose(past.intercept_slopes, chances.sum(axis=0), atol=1e-3)
+
+    by = rng.normal(size=30).astype(np.float32)
+    there = zero.with_rows(np, "softmax", [Block(X + by, targets)], W, b - by @ W)
+    moved = past.moved(by)
+    for name in ("intercepts", "slopes", "strength"):
+        np.testing.assert_allclose(getattr(moved, name), getattr(there, name), atol=5e-3)
+    np.testing.assert_allclose(moved.moments.products, there.moments.products, rtol=1e-3, atol=1e-2)
+    joined = Past.joined(np, [(past, 1.0), (there.moved(-by), 1.0)])
+    np.testing.assert_allclose(joined.slopes, 2 * past.slopes, atol=1e-2)

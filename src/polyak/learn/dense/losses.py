@@ -45,16 +45,16 @@ def slopes(xp: Any, kind: str, scores: Any, targets: Any) -> tuple[Any, Any]:
     return 0.5 * xp.sum(away * away, axis=2), away
 
 
-def curvature(xp: Any, kind: str, scores: Any) -> Any:
-    """Return the mean second derivative by the score of each candidate and output."""
+def curvatures(xp: Any, kind: str, scores: Any) -> Any:
+    """Return the second derivatives by the scores, each by its own."""
     if kind == "squared_error":
-        return xp.ones_like(scores[0])
+        return xp.ones_like(scores)
     if kind == "softmax":
         found = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
         found /= xp.sum(found, axis=2, keepdims=True)
     else:
         found = 1.0 / (1.0 + xp.exp(-xp.clip(scores, min=-30.0, max=30.0)))
-    return xp.mean(found * (1.0 - found), axis=0)
+    return found * (1.0 - found)
 
 
 def errors(xp: Any, kind: str, scores: Any, targets: Any) -> Any:

@@ -9,16 +9,21 @@ penalty there, directions of little variance would need hundreds of iterations.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import NDArray
 
-from polyak.learn.dense.losses import slopes
+from polyak.learn.dense.losses import curvatures
+from polyak.learn.dense.losses import slopes as slopes_by_scores
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.processors import processors
+from polyak.rows.tensors import on_host
 from polyak.threads import on_threads
+
+Floats = NDArray[np.float64]
 
 MEMORY = 8
 """The number of past steps that the curvature is estimated from."""
@@ -42,6 +47,11 @@ class Block(NamedTuple):
     limits: Any = None
 
 
+def weight_of(block: Block) -> float:
+    """Return the weight of all rows of a block."""
+    return float(len(block.rows)) if block.weights is None else float(block.weights.sum())
+
+
 @dataclass(slots=True)
 class Moments:
     """The number of rows, their sum, the sum of their products, and the largest absolute values."""
@@ -51,11 +61,38 @@ class Moments:
     products: Any
     largest: Any
 
+    @classmethod
+    def none(cls, xp: Any, like: Any) -> Moments:
+        """Return those of no rows, where the array ``like``, of a number per feature, is."""
+        d, zeros = len(like), xp.zeros_like(like)
+        products = xp.zeros((d, d), dtype=like.dtype, device=getattr(like, "device", None))
+        return cls(0.0, zeros, products, zeros)
+
+    @classmethod
+    def of(cls, xp: Any, block: Block) -> Moments:
+        """Return those of the rows of a block."""
+        found = cls.none(xp, block.rows[0])
+        found.add(block)
+        return found
+
+    def moved(self, by: Any) -> Moments:
+        """Return the moments of the rows with a vector added to each."""
+        outer = by[:, None] * (self.sums + 0.5 * self.count * by)[None, :]
+        products, sums = self.products + outer + outer.T, self.sums + self.count * by
+        return Moments(self.count, sums, products, self.largest + abs(by))
+
+    def plus(self, other: Moments, sign: float) -> Moments:
+        """Return the moments with (or without) those of other rows."""
+        count, sums = self.count + sign * other.count, self.sums + sign * other.sums
+        products = self.products + sign * other.products
+        largest = array_namespace(sums).maximum(self.largest, other.largest)
+        return Moments(count, sums, products, largest)
+
     def add(self, block: Block) -> None:
         """Add rows."""
         rows, own = block.rows, block.weights
         weighted = rows if own is None else rows * own[:, None]
-        self.count += len(rows) if own is None else float(own.sum())
+        self.count += weight_of(block)
         self.sums = self.sums + weighted.sum(0)
         self.products = self.products + weighted.T @ rows
         xp = array_namespace(rows)
@@ -127,16 +164,143 @@ class Units:
         return beyond * G + xp.reshape(inner, shape)
 
 
-class Past(NamedTuple):
-    """What rows that are gone told: weights near a centre, with a strength in rows per output.
+@dataclass(slots=True)
+class Past:
+    """The loss of rows that are gone: a quadratic function around the weights they led to.
 
-    The more often an output was uncertain, the stronger it is. Distances from the centre are
-    measured by the second moments of rows, as the curvature of their losses is.
+    Its Hessian is the moments of the rows, each weighted by the curvatures of its loss by the
+    scores, times each output's share of all curvatures.
+
+    Attributes
+    ----------
+    weights, intercepts : arrays of shape (features, outputs) and (outputs,)
+        The centre.
+    slopes, intercept_slopes : arrays
+        The gradient there.
+    strength : array of shape (outputs,)
+        The sum of the curvatures of each output.
+    moments : Moments
+        Those of the weighted rows.
     """
 
     weights: Any
     intercepts: Any
+    slopes: Any
+    intercept_slopes: Any
     strength: Any
+    moments: Moments
+
+    @classmethod
+    def none(cls, xp: Any, W: Any, b: Any) -> Past:
+        """Return what no rows told, around weights and intercepts."""
+        zeros = xp.zeros_like(b)
+        return cls(W, b, xp.zeros_like(W), zeros, zeros, Moments.none(xp, W[:, 0]))
+
+    def at(self, xp: Any, W: Any, b: Any) -> tuple[Any, Any, Any]:
+        """Return the loss of each candidate, up to a constant, and its gradients."""
+        away, beside = W - self.weights[:, None], b - self.intercepts
+        count = xp.sum(self.strength)
+        share = self.strength / xp.clip(count, min=1e-30)
+        products, sums = self.moments.products, self.moments.sums
+        moved = xp.reshape(products @ xp.reshape(away, (len(away), -1)), away.shape)
+        G = share * (moved + sums[:, None, None] * beside)
+        g = share * (xp.tensordot(sums, away, axes=1) + count * beside)
+        value = xp.sum(away * (self.slopes[:, None] + 0.5 * G), axis=(0, 2))
+        value = value + xp.sum(beside * (self.intercept_slopes + 0.5 * g), axis=1)
+        return value, self.slopes[:, None] + G, self.intercept_slopes + g
+
+    def moved(self, by: Any) -> Past:
+        """Return the same for rows with a vector added to each."""
+        moments = replace(self.moments, count=float(self.strength.sum())).moved(by)
+        slopes = self.slopes + by[:, None] * self.intercept_slopes
+        return replace(
+            self, intercepts=self.intercepts - by @ self.weights, slopes=slopes, moments=moments
+        )
+
+    @staticmethod
+    def joined(xp: Any, parts: Sequence[tuple[Past, float]]) -> Past:
+        """Return the sum of several, each with a sign, around the mean of their centres."""
+        first, *_ = (part for part, _ in parts)
+        strength = sum(sign * part.strength for part, sign in parts)
+        least = xp.clip(strength, min=1e-30)
+        W = sum(sign * part.strength / least * part.weights for part, sign in parts)
+        b = sum(sign * part.strength / least * part.intercepts for part, sign in parts)
+        slopes, of_intercepts, moments = 0.0, 0.0, Moments.none(xp, first.weights[:, 0])
+        for part, sign in parts:
+            _, own, beside = part.at(xp, W[:, None], b[None])
+            slopes, of_intercepts = slopes + sign * own[:, 0], of_intercepts + sign * beside[0]
+            moments = moments.plus(part.moments, sign)
+        return Past(W, b, slopes, of_intercepts, strength, moments)
+
+    def with_rows(self, xp: Any, kind: str, blocks: Sequence[Block], W: Any, b: Any) -> Past:
+        """Return the same with the rows of blocks, around other weights."""
+        _, slopes, of_intercepts = self.at(xp, W[:, None], b[None])
+        slopes, of_intercepts = slopes[:, 0], of_intercepts[0]
+        strength, moments = self.strength, replace(self.moments)
+        for block in blocks:
+            scores = scores_of(xp, block.rows, W[:, None], b[None])
+            slope = slopes_by_scores(xp, kind, scores, block.targets)[1][:, 0]
+            bend = curvatures(xp, kind, scores)[:, 0]
+            if block.weights is not None:
+                slope, bend = slope * block.weights[:, None], bend * block.weights[:, None]
+            slopes = slopes + block.rows.T @ slope
+            of_intercepts = of_intercepts + xp.sum(slope, axis=0)
+            strength = strength + xp.sum(bend, axis=0)
+            moments.add(block._replace(weights=xp.sum(bend, axis=1)))
+        return Past(W, b, slopes, of_intercepts, strength, moments)
+
+
+class PastSteps:
+    """The last steps and how gradients changed along them, which estimate the curvature.
+
+    The recursion of L-BFGS needs only their inner products with each other and the gradient. A
+    device computes these in a few calls, and the host does the recursion on the small matrices.
+    """
+
+    def __init__(self, xp: Any, slope: Any) -> None:
+        self.xp, self.count = xp, 0
+        shape = (2 * MEMORY + 1, *slope.shape)
+        # Steps, the changes that belong to them, and the gradient.
+        self.vectors = xp.zeros(shape, dtype=slope.dtype, device=slope.device)
+        self.inner: Floats = np.zeros((shape[0], shape[0], slope.shape[1]))
+
+    def add(self, step: Any, change: Any) -> None:
+        """Add a step and the change of the gradient, in place of the oldest."""
+        place = self.count % MEMORY
+        self.vectors[place], self.vectors[MEMORY + place] = step, change
+        self.count += 1
+
+    def _update(self, places: Sequence[int]) -> None:
+        """Compute the inner products of vectors that have changed."""
+        new = [self.xp.sum(self.vectors * self.vectors[p], axis=(1, 3)) for p in places]
+        found = on_host(self.xp.stack(new)).astype(np.float64)
+        for place, products in zip(places, found, strict=True):
+            self.inner[place], self.inner[:, place] = products, products
+
+    def direction(self, slope: Any) -> Any:
+        """Return the quasi-Newton direction of each candidate, of the shape of the gradient."""
+        self.vectors[-1] = slope
+        if not self.count:
+            return -slope
+        last = (self.count - 1) % MEMORY
+        self._update([last, MEMORY + last, 2 * MEMORY])
+        inner, factors = self.inner, np.zeros(self.inner.shape[1:])
+        factors[-1] = -1.0
+        order = [k % MEMORY for k in range(max(self.count - MEMORY, 0), self.count)]
+        sizes, inverses = {}, {}
+        for s in reversed(order):
+            y, curved = MEMORY + s, inner[s, MEMORY + s]
+            bent = curved > 1e-6 * inner[y, y]
+            inverses[s] = bent / np.where(bent, curved, 1.0)
+            sizes[s] = inverses[s] * (inner[s] * factors).sum(axis=0)
+            factors[y] -= sizes[s]
+        r, squares = inverses[last], inner[MEMORY + last, MEMORY + last]
+        factors *= np.where(r > 0, 1.0 / (r * squares + 1e-30), 1.0)
+        for s in order:
+            along = (inner[MEMORY + s] * factors).sum(axis=0)
+            factors[s] += sizes[s] - inverses[s] * along
+        there = self.xp.asarray(factors.astype(np.float32), device=slope.device)
+        return self.xp.sum(there[:, None, :, None] * self.vectors, axis=0)
 
 
 def scores_of(xp: Any, rows: Any, A: Any, c: Any) -> Any:
@@ -144,25 +308,39 @@ def scores_of(xp: Any, rows: Any, A: Any, c: Any) -> Any:
     return xp.reshape(rows @ xp.reshape(A, (A.shape[0], -1)), (-1, *A.shape[1:])) + c
 
 
-def gradient(xp: Any, kind: str, blocks: Sequence[Block], units: Units, W: Any, b: Any) -> Any:
-    """Return the mean loss of each candidate, and its gradients by weights and intercepts."""
+def gradient(
+    xp: Any,
+    kind: str,
+    blocks: Sequence[Block],
+    units: Units,
+    W: Any,
+    b: Any,
+    past: Past | None = None,
+) -> Any:
+    """Return the mean loss of each candidate, and its gradients by weights and intercepts.
+
+    The sum is over the rows of the blocks and those of the past, the mean over the former.
+    """
     A, c = units.plain(xp, W, b)
 
     def of_block(block: Block) -> tuple[Any, Any, Any, float]:
         rows, targets, own, _ = block
-        losses, found = slopes(xp, kind, scores_of(xp, rows, A, c), targets)
+        losses, found = slopes_by_scores(xp, kind, scores_of(xp, rows, A, c), targets)
         if own is not None:
             losses, found = losses * own[:, None], found * own[:, None, None]
         flat = xp.reshape(found, (len(rows), -1))
-        total = len(rows) if own is None else float(own.sum())
         lost = xp.sum(losses, axis=0, dtype=xp.float64)
-        return lost, rows.T @ flat, xp.sum(flat, axis=0), total
+        return lost, rows.T @ flat, xp.sum(flat, axis=0), weight_of(block)
 
     if isinstance(W, np.ndarray) and len(blocks) > 1:
         parts = on_threads(one_blas_thread()(of_block), blocks, processors())
     else:
         parts = list(map(of_block, blocks))
     lost, G, g, total = (sum(one[1:], one[0]) for one in zip(*parts, strict=True))
+    if past is not None:
+        value, slopes, of_intercepts = past.at(xp, A, c)
+        lost, G = lost + value, G + xp.reshape(slopes, G.shape)
+        g = g + xp.reshape(of_intercepts, g.shape)
     G = (G - units.mean[:, None] * g) / units.scale[:, None]
     return lost / total, xp.reshape(G, W.shape) / total, xp.reshape(g, b.shape) / total
 
@@ -184,13 +362,12 @@ def solve(
     """Return weights and intercepts of standardised rows at the optimum of each penalty per row.
 
     ``bend`` is the mean curvature of the loss. Iterations end when they lower every objective by a
-    smaller share than ``least_gain``, or after ``most`` of them. With a ``past``, whose strength is
-    per row of the blocks, penalties draw weights to its centre instead of to zero.
+    smaller share than ``least_gain``, or after ``most`` of them.
     """
     W, b = start
-    centre, known = (0.0, 0.0) if past is None else (past.weights, past.intercepts)
-    strength = 0.0 * b if past is None else past.strength
-    bend = max(bend + float(xp.mean(strength)), LEAST_BEND)
+    if past is not None:
+        bend += float(xp.sum(past.strength)) / (sum(map(weight_of, blocks)) * b.shape[1])
+    bend = max(bend, LEAST_BEND)
     along = 1.0 / xp.sqrt(bend * units.variances[:, None] + penalties)[:, :, None]
     beyond = 1.0 / xp.sqrt(bend * units.rest + penalties)[:, None]
     of_intercept = bend**-0.5 if fit_intercept else 0.0
@@ -200,31 +377,17 @@ def solve(
 
     def value_and_slope(W: Any, b: Any) -> tuple[Any, Any]:
         """Return the objectives, and their gradients by the coordinates, the intercepts last."""
-        lost, G, g = gradient(xp, kind, blocks, units, W, b)
-        away, pull = W - centre, penalties[:, None] * (W - centre)
-        if past is not None:
-            moved = units.products @ xp.reshape(away, (len(away), -1))
-            pull = pull + strength * xp.reshape(moved, away.shape)
-            lost = lost + 0.5 * xp.sum(strength * (b - known) ** 2, axis=1)
-            g = g + strength * (b - known)
-        lost = lost + 0.5 * dot(away, pull)
+        lost, G, g = gradient(xp, kind, blocks, units, W, b, past)
+        pull = penalties[:, None] * W
+        lost = lost + 0.5 * dot(W, pull)
         G = units.filtered(xp, G + pull, along, beyond)
         return lost, xp.concat([G, of_intercept * g[None]], axis=0)
 
     value, slope = value_and_slope(W, b)
     one = length = xp.ones_like(penalties)
-    pairs: list[tuple[Any, Any, Any]] = []
+    steps = PastSteps(xp, slope)
     for step in range(most):
-        direction = -slope
-        sizes = []
-        for s, y, r in reversed(pairs):
-            sizes.append(r * dot(s, direction))
-            direction = direction - sizes[-1][:, None] * y
-        if pairs:
-            s, y, r = pairs[-1]
-            direction = direction * xp.where(r > 0, 1.0 / (r * dot(y, y) + 1e-30), one)[:, None]
-        for (s, y, r), size in zip(pairs, reversed(sizes), strict=True):
-            direction = direction + (size - r * dot(y, direction))[:, None] * s
+        direction = steps.direction(slope)
         fall = dot(direction, slope)
         length = xp.where(length > 0, one, length)
         while True:
@@ -237,10 +400,7 @@ def solve(
                 break
             length = xp.where(high, 0.25 * length, length)
             length = xp.where(length < SHORTEST, 0.0 * length, length)
-        change = after - slope
-        curved = dot(move, change)
-        bent = curved > 1e-6 * dot(change, change)
-        pairs = [*pairs[1 - MEMORY :], (move, change, bent / xp.where(bent, curved, one))]
+        steps.add(move, after - slope)
         W, b, slope = W + dW, b + db, after
         going_on = (value - new > least_gain * xp.abs(new)) | (step == 0)
         value, length = new, xp.where(going_on, length, 0.0 * length)

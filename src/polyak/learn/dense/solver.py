@@ -23,8 +23,8 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from polyak.learn.dense.losses import curvature, errors, values
-from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve
+from polyak.learn.dense.losses import curvatures, errors, values
+from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve, weight_of
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.sums import RATED, SUMS
 from polyak.rows.tensors import on_host
@@ -55,6 +55,7 @@ GAIN, LAST_GAIN = 1e-3, 1e-4
 that choose the penalty, which begin at the one before but for the first, and of the model."""
 FEWEST = 1.25
 """How many times the rows of a solution there must be for the rows since to tell."""
+OF_PAST = ("weights", "intercepts", "slopes", "intercept_slopes", "strength")
 NEAREST = 1e-9
 """How much worse than its neighbour a penalty counts that was not solved, so that it does not win
 a tie."""
@@ -93,7 +94,8 @@ class DenseSolver:
         self.blocks: list[Block] = []  # full ones
         self.open: list[Block] = []  # the parts of the one that is not
         self.waiting: list[Block] = []  # its last parts, which are not scored yet
-        self.strength: Any = None  # of the rows that are gone, one number per output
+        self.past: Past | None = None  # what the rows told that are gone
+        self.compares = False  # whether the next update is to compare penalties
         self._latest: tuple[int, int, Any] | None = None
         self._expected: tuple[int, Floats] | None = None
         self._chosen: tuple[int, int, float] | None = None
@@ -103,12 +105,10 @@ class DenseSolver:
         """Take the shift from the first rows, and the library and device that hold them."""
         xp = array_namespace(rows)
         self._set_place(rows)
-        self.shift = xp.mean(xp.astype(rows, xp.float32), axis=0)
-        d = rows.shape[1]
-        zeros = xp.zeros_like(self.shift)
-        products = xp.zeros((d, d), dtype=xp.float32, device=zeros.device)
-        self.moments = Moments(0.0, zeros, products, zeros)
-        W = xp.zeros((d, 1, self.outputs), dtype=xp.float32, device=zeros.device)
+        self.shift = xp.mean(xp.astype(rows, xp.float64), axis=0)
+        self.moments = Moments.none(xp, xp.astype(self.shift, xp.float32))
+        shape = (rows.shape[1], 1, self.outputs)
+        W = xp.zeros(shape, dtype=xp.float32, device=self.shift.device)
         self.plain = (W, W[0])  # weights and intercepts of shifted rows
 
     @property
@@ -189,9 +189,9 @@ class DenseSolver:
         place = some if isinstance(some, slice) else xp.asarray(some, device=device)
         own = rows[place]
         if own.dtype == xp.float64:  # digits beyond those of 32 bits are in the differences
-            own = xp.astype(own - xp.astype(self.shift, xp.float64), xp.float32)
+            own = xp.astype(own - self.shift, xp.float32)
         else:
-            own = xp.astype(own, xp.float32) - self.shift
+            own = xp.astype(own, xp.float32) - xp.astype(self.shift, xp.float32)
         kind = np.int64 if self.kind == "softmax" else np.float32
         goals = np.ascontiguousarray(targets[some], dtype=kind)
         if self.kind != "softmax":
@@ -249,10 +249,9 @@ class DenseSolver:
         """Let go of rows where they are too many."""
         self.blocks.append(_joined(self.xp, self.open))
         self.open = []
-        if self.strength is not None:
+        if self.past is not None:
             if len(self.blocks) * self.block >= STEP:
-                self.plain, self.strength = self._updated()
-                self.blocks = []
+                self._update()
         elif len(self.blocks) * self.block >= self._most_rows():
             self._let_go()
 
@@ -261,19 +260,35 @@ class DenseSolver:
         return max(min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs), STEP)
 
     def _solve(self) -> None:
-        """Solve for the best penalty so far and its neighbours, or for all if it is the first."""
+        """Solve for the best penalty so far and its neighbours, or for all if it is the first.
+
+        Where rows are gone, the next update does so.
+        """
         is_first = self.clock == FIRST_SOLVE
         self.next_solve *= 2 if self.clock < MANY_ROWS else 4
-        if self.strength is not None or FEWEST * self.clock > self._most_rows():
-            return  # before enough rows have come to tell, all are gone
-        best = round(self._minimum(self.best))
-        wanted = [n for n in range(len(self.penalties)) if abs(n - best) <= 1]
-        if is_first:
-            wanted = list(range(best % 2, len(self.penalties), 2))
-        self.plain = self._solution(wanted, FIRST_STEPS if is_first else STEPS, GAIN)
-        self.totals = self.totals[self._nearest(wanted)]
+        if self.past is not None:
+            self.compares = True
+        elif FEWEST * self.clock <= self._most_rows():  # else all are gone before enough can tell
+            best = self._place()
+            wanted = range(best % 2, len(self.penalties), 2) if is_first else self._around(best)
+            self._go_on(list(wanted), FIRST_STEPS if is_first else STEPS, GAIN)
+
+    def _place(self) -> int:
+        """Return the place of the grid where the loss is least."""
+        return round(self._minimum(self.best))
+
+    def _around(self, place: int) -> list[int]:
+        """Return a place of the grid and its neighbours."""
+        return list(range(max(place - 1, 0), min(place + 2, len(self.penalties))))
+
+    def _go_on(
+        self, places: list[int], most: int, gain: float, penalty: float | None = None
+    ) -> None:
+        """Solve for these penalties, and score the rows to come by them."""
+        self.plain = self._solution(places, most, gain, penalty)
+        self.totals = self.totals[self._nearest(places)]
         self.curve = self._losses()
-        self.solved, self.recent = wanted, np.zeros(len(wanted))
+        self.solved, self.recent = places, np.zeros(len(places))
         self.since = self.clock
 
     def _solution(
@@ -293,12 +308,10 @@ class DenseSolver:
         blocks: list[Block] | None = None,
     ) -> tuple[Any, Any]:
         """Return the weights of rows, all that are held or some, beginning with other weights."""
-        xp, units, past = self.xp, self._units_now(), None
+        xp, units = self.xp, self._units_now()
         blocks = self.held() if blocks is None else blocks
-        bend = float(xp.mean(curvature(xp, self.kind, scores_of(xp, blocks[-1].rows, *plain))))
-        start, rows = units.standard(xp, *plain), sum(map(_weight, blocks))
-        if self.strength is not None:
-            past = Past(*start, self.strength / rows)
+        bend = float(xp.mean(curvatures(xp, self.kind, scores_of(xp, blocks[-1].rows, *plain))))
+        start, rows = units.standard(xp, *plain), sum(map(weight_of, blocks))
         W, b = solve(
             xp,
             self.kind,
@@ -310,7 +323,7 @@ class DenseSolver:
             fit_intercept=self.fit_intercept,
             most=most,
             least_gain=gain,
-            past=past,
+            past=self.past,
         )
         return units.plain(xp, W, b)
 
@@ -329,7 +342,8 @@ class DenseSolver:
 
     def _losses(self) -> dict[int, float]:
         """Return the losses of penalties, as they were before the last solution if rows are few."""
-        if self.strength is not None or self.clock < FEWEST * self.since:
+        few = self.clock - self.since < min((FEWEST - 1.0) * self.since, STEP)
+        if few or len(self.solved) == 1:
             return self.curve
         lost = self.recent + self._of_waiting()[:, RATED]
         return dict(zip(self.solved, lost.tolist(), strict=True))
@@ -338,7 +352,7 @@ class DenseSolver:
         """Return the penalty of a place of the grid, or a better one close by."""
         if self._chosen is None or self._chosen[:2] != (self.clock, place):
             found = self._minimum(place)
-            if self.strength is None and 2 * FOLDS <= self.clock <= FEW_ROWS:
+            if self.past is None and 2 * FOLDS <= self.clock <= FEW_ROWS:
                 found = self._cross_validated(place)
             value = float(self.penalties[0] * self.ratio**found)
             self._chosen = self.clock, place, value
@@ -401,25 +415,26 @@ class DenseSolver:
     def _let_go(self) -> None:
         """Go on with the best solution, and without the rows."""
         best = self.best
-        self.curve = self._losses()
-        self.plain = self._solution([best], LAST_STEPS, LAST_GAIN, self.penalty(best))
-        self.strength = self._certainty(self.plain)
-        self.totals = self.totals[self._nearest([best])]
-        self.solved, self.recent, self.blocks, self.open = [best], np.zeros(1), [], []
+        self._go_on([best], LAST_STEPS, LAST_GAIN, self.penalty(best))
+        self.past = Past.none(self.xp, self.plain[0][:, 0], self.plain[1][0])
+        self._forget(0)
 
-    def _updated(self) -> tuple[tuple[Any, Any], Any]:
-        """Return weights and strength after the rows that are held."""
-        penalty = np.array([self.penalty(self.solved[0])])
-        plain = self._fitted(self.plain, penalty, STEPS, GAIN)
-        return plain, self.strength + self._certainty(plain)
+    def _update(self) -> None:
+        """Fit the rows that are held together with what those that are gone told."""
+        best = self._place()
+        if self.compares:
+            self._go_on(self._around(best), STEPS, GAIN)
+        else:
+            self._go_on([best], STEPS, GAIN, self.penalty(best))
+        self.compares = False
+        self._forget(self.solved.index(best))
 
-    def _certainty(self, plain: tuple[Any, Any]) -> Any:
-        """Return the curvature of the loss of held rows, one number per output."""
-        xp, found = self.xp, 0.0
-        for block in self.held():
-            bend = curvature(xp, self.kind, scores_of(xp, block.rows, *plain))[0]
-            found = found + _weight(block) * bend
-        return found
+    def _forget(self, number: int) -> None:
+        """Let rows go, and keep what they tell around one of the solutions."""
+        assert self.past is not None
+        W, b = self.plain[0][:, number], self.plain[1][number]
+        self.past = self.past.with_rows(self.xp, self.kind, self.held(), W, b)
+        self.blocks, self.open = [], []
 
     # -- results -------------------------------------------------------------------------------
 
@@ -448,13 +463,13 @@ class DenseSolver:
 
     def _weights(self, place: int) -> tuple[Floats, Floats]:
         if not self.held():
-            A, c = self.plain
-        elif self.strength is not None:
-            A, c = self._updated()[0]
+            number = self._nearest([place])[0]
+            A, c = self.plain[0][:, [number]], self.plain[1][[number]]
         else:
-            A, c = self._solution([place], LAST_STEPS, LAST_GAIN, self.penalty(place))
-        shift, A, c = (on_host(one).astype(np.float64) for one in (self.shift, A[:, 0], c[0]))
-        return A.T, c - shift @ A
+            most, gain = (LAST_STEPS, LAST_GAIN) if self.past is None else (STEPS, GAIN)
+            A, c = self._solution([place], most, gain, self.penalty(place))
+        A, c = (on_host(one).astype(np.float64) for one in (A[:, 0], c[0]))
+        return A.T, c - on_host(self.shift) @ A
 
     # -- state ---------------------------------------------------------------------------------
 
@@ -474,7 +489,11 @@ class DenseSolver:
             found |= {} if block.weights is None else {"row_weights": block.weights}
         if self.waiting:
             found |= {"limits": _joined(self.xp, self.waiting).limits}
-        return found if self.strength is None else found | {"strength": self.strength}
+        if self.past is not None:
+            found |= {f"past_{name}": getattr(self.past, name) for name in OF_PAST}
+            found["past_sums"] = self.past.moments.sums
+            found["past_products"] = self.past.moments.products
+        return found
 
     def set_arrays(self, arrays: dict[str, Any]) -> None:
         """Go on with these arrays, with the library and device that they are of."""
@@ -494,42 +513,58 @@ class DenseSolver:
             if "limits" in arrays:
                 last = [None if one is None else one[scored:] for one in held]
                 self.waiting.append(Block(last[0], last[1], last[2], arrays["limits"]))
-        self.strength = arrays.get("strength")
+        self.past = None
+        if "past_strength" in arrays:
+            sums, products = arrays["past_sums"], arrays["past_products"]
+            known = {name: arrays[f"past_{name}"] for name in OF_PAST}
+            self.past = Past(**known, moments=Moments(0.0, sums, products, sums))
         self._latest = self._expected = self._chosen = self._units = None
 
     def _move_to(self, rows: Any) -> None:
         """Go on where the rows are."""
         like = rows if hasattr(rows, "device") else np.asarray(rows)
         xp = array_namespace(like)
-        if xp is not self.xp or getattr(like, "device", None) != getattr(
-            self.shift, "device", None
-        ):
+        if xp is not self.xp or getattr(like, "device", None) != self._device:
             moved = {name: on_host(one) for name, one in self.arrays().items()}
             device = None if isinstance(like, np.ndarray) else like.device
             self.set_arrays(
                 {n: xp.asarray(np.asarray(one), device=device) for n, one in moved.items()}
             )
 
+    def seen_from(self, shift: Any) -> DenseSolver:
+        """Return a copy that goes on where this shift is, with rows shifted by it."""
+        own = copy.copy(self)
+        own._move_to(shift)
+        moved = own.xp.astype(own.shift - shift, own.xp.float32)
+        own.shift, own.moments = shift, own.moments.moved(moved)
+        own.blocks, own.open, own.waiting = (
+            [block._replace(rows=block.rows + moved) for block in some]
+            for some in (own.blocks, own.open, own.waiting)
+        )
+        own.plain = (own.plain[0], own.plain[1] - own.xp.tensordot(moved, own.plain[0], axes=1))
+        own.past = None if own.past is None else own.past.moved(moved)
+        return own
+
     def state(self) -> tuple[Page, Arrays]:
         """Return what learning changes as a JSON-serialisable dict and a dict of arrays."""
         arrays = {name: np.array(on_host(one)) for name, one in self.arrays().items()}
         arrays |= {"recent": self.recent.copy(), "totals": self.totals.copy()}
-        page: Page = {
-            name: getattr(self, name) for name in ("clock", "next_solve", "solved", "since")
-        }
+        names = ("clock", "next_solve", "solved", "since", "compares")
+        page: Page = {name: getattr(self, name) for name in names}
         page |= {"count": self.moments.count, "curve": sorted(self.curve.items())}
         return page, arrays
 
     def set_state(self, stored: StoredState) -> None:
         """Go on from what `state` returned."""
         self.clock, self.next_solve = stored.whole("clock"), stored.whole("next_solve", least=1)
+        self.compares = stored.flag("compares")
         self.solved, self.since = stored.field("solved"), stored.whole("since", most=self.clock)
         self.curve = {int(place): float(loss) for place, loss in stored.field("curve")}
         places = set(range(len(self.penalties)))
         stored.require(
             bool(self.solved) and set(self.solved) <= places, "solved", "are no penalties"
         )
-        shift = stored.array("shift", (None,), "float32", least=-np.inf)
+        shift = stored.array("shift", (None,), least=-np.inf)
         d, P, K = len(shift), len(self.solved), self.outputs
         shapes: dict[str, tuple[int | None, ...]] = {
             "sums": (d,),
@@ -545,8 +580,12 @@ class DenseSolver:
                 waiting = len(stored.arrays["limits"])
                 stored.require(waiting <= n, "limits", f"are of {waiting} rows, held are {n}")
                 shapes["limits"] = (waiting, 2)
-        lengths = {"row_weights": len(stored.arrays.get("rows", ())), "strength": K}
-        shapes |= {name: (size,) for name, size in lengths.items() if name in stored.arrays}
+        if "row_weights" in stored.arrays:
+            shapes["row_weights"] = (len(stored.arrays.get("rows", ())),)
+        if "past_strength" in stored.arrays:
+            own = ((d, K), (K,), (d, K), (K,), (K,), (d,), (d, d))
+            names = [f"past_{name}" for name in (*OF_PAST, "sums", "products")]
+            shapes |= dict(zip(names, own, strict=True))
         arrays = {
             name: stored.array(name, shape, ("float32", "int64")) for name, shape in shapes.items()
         }
@@ -560,7 +599,7 @@ class DenseSolver:
         """Become what solvers learned together, each from rows of its own after those of a base.
 
         Rows that another solver holds are learned as if they came now. What it knows of rows that
-        are gone is combined by strength.
+        are gone is combined.
         """
         known = 0 if base is None else base.clock
         for other in others:
@@ -584,24 +623,22 @@ class DenseSolver:
 
     def _combine(self, other: DenseSolver, base: DenseSolver | None, rows: int) -> None:
         """Join what another solver knows of rows that are gone, those of a base apart."""
-        if self.strength is None:
+        if self.past is None:
             self._let_go()
-        parts = [(self, 1.0), (other, 1.0)]
-        if base is not None and base.strength is not None:
-            parts.append((base, -1.0))
-        W, b, total = 0.0, 0.0, 0.0
-        for solver, sign in parts:
-            known = {
-                name: self.xp.asarray(on_host(one), device=self._device)
-                for name, one in solver.arrays().items()
-                if name in ("shift", "weights", "intercepts", "strength")
-            }
-            A, strength = known["weights"], sign * known["strength"]
-            moved = self.xp.tensordot(self.shift - known["shift"], A, axes=1)
-            W, b = W + strength * A, b + strength * (known["intercepts"] + moved)
-            total = total + strength
-        self.plain, self.strength = (W / total, b / total), total
-        self.moments.count += rows
+        assert self.past is not None
+        parts, moments = [(self, 1.0)], self.moments
+        for solver, sign in [(other, 1.0)] if base is None else [(other, 1.0), (base, -1.0)]:
+            own = solver.seen_from(self.shift)
+            moments = moments.plus(own.moments, sign)
+            for block in own.held() if solver is other else []:
+                moments = moments.plus(Moments.of(self.xp, block), -1.0)
+            if own.past is not None:
+                parts.append((own, sign))
+        self.moments = moments
+        pasts = [(part.past, sign) for part, sign in parts if part.past is not None]
+        self.past = Past.joined(self.xp, pasts)
+        self.plain = (self.past.weights[:, None], self.past.intercepts[None])
+        self.solved, self.recent = [self.best], np.zeros(1)
         self.clock += rows
         while self.next_solve <= self.clock:
             self.next_solve *= 2
@@ -616,14 +653,15 @@ class DenseSolver:
         alone = self.kind == "log_loss" and not mirrors
         grown.outputs = self.outputs + 1 + mirrors
         grown.kind = "log_loss" if alone else "softmax"
-        for name in ("weights", "intercepts", "strength"):
-            if name not in arrays:
-                continue
+        sides = {"past_strength": (1.0, 1.0)}
+        sides |= dict.fromkeys(("past_slopes", "past_intercept_slopes"), (-1.0, 1.0))
+        own = ("weights", "intercepts", *(f"past_{name}" for name in OF_PAST))
+        for name in own if self.past is not None else own[:2]:
             old = arrays[name]
-            sides = (1.0, 1.0) if name == "strength" else (-0.5, 0.5)
-            old = xp.concat([side * old for side in sides], axis=-1) if mirrors else old
+            if mirrors:
+                old = xp.concat([side * old for side in sides.get(name, (-0.5, 0.5))], axis=-1)
             new = 0.0 * old[..., :1]
-            if name == "intercepts":
+            if name.endswith("intercepts"):
                 others = 0.0 if alone else xp.log(xp.sum(xp.exp(old), axis=-1, keepdims=True))
                 new = new + others + constant
             arrays[name] = xp.concat([old[..., :place], new, old[..., place:]], axis=-1)
@@ -637,11 +675,6 @@ class DenseSolver:
                 arrays["targets"] = goals + xp.astype(goals >= place, xp.int64)
         grown.set_arrays(arrays)
         return grown
-
-
-def _weight(block: Block) -> float:
-    """Return the weight of all rows of a block."""
-    return float(len(block.rows)) if block.weights is None else float(block.weights.sum())
 
 
 def _rows_of(xp: Any, block: Block, places: NDArray[np.int64]) -> Block:
