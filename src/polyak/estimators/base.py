@@ -629,4 +629,4 @@ def _names(asked: Any) -> tuple[str, ...]:
 def _pairs_or_number(asked: Any) -> Any:
     if asked is None or isinstance(asked, str | int):
         return asked
-    return tuple(_names(pair) for pair in asked)
+    return tuple((pair,) if isinstance(pair, str) else _names(pair) for pair in asked)
