@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from estimator_problems import assert_same_bits
 
-from polyak import ASGDClassifier
+from polyak import ASGDClassifier, ASGDRegressor
 
 
 @pytest.mark.parametrize("recipe", ["auto", "sgd"])
@@ -45,3 +46,31 @@ def test_negative_zeros_are_kept() -> None:
     for one in (model, again):
         one.partial_fit(-X, y)
     assert_same_bits(model, again, X)
+
+
+def words_and_numbers(rows: int, levels: list[str]) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a frame and targets that depend on a curve and on the level of a category."""
+    rng = np.random.default_rng(len(levels))
+    frame = pd.DataFrame({"x": rng.normal(size=rows), "city": rng.choice(levels, rows)})
+    shift = frame["city"].map(ord) % 3
+    return frame, np.asarray(np.sin(2 * frame["x"]) + shift + rng.normal(size=rows))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_of_curves_know_the_columns_of_levels(copied: Any) -> None:
+    frame, y = words_and_numbers(3000, list("abcd"))
+    model = ASGDRegressor(curves="all", random_state=0).fit(frame, y)
+    again = copied(model)
+    assert again.terms_ == model.terms_
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    # Levels that only the copy has seen are its own, those after that only the model has seen too.
+    more, targets = words_and_numbers(2000, list("abcdefgh"))
+    other, others = words_and_numbers(2000, list("stuvwxyz"))
+    fresh = copied(model).partial_fit(more, targets)
+    again.partial_fit(more, targets)
+    model.partial_fit(other, others)
+    np.testing.assert_array_equal(again.predict(more), fresh.predict(more))
+    assert again.terms_ == fresh.terms_
+    features = np.fromiter(again._hashed, np.int64)
+    columns = again._run.learner.columns
+    assert set(columns.column_numbers(features).tolist()) <= {0, 1}

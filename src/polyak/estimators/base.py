@@ -123,6 +123,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        learner = self._run.learner if hasattr(self, "_run") else None
+        if learner is not None and learner.columns is not None:  # of this estimator's words
+            learner.columns.lookup = lambda: self._hashed
+
     # -- input ---------------------------------------------------------------------------------
 
     def _rows(self, X: Any, offset: Any = None) -> Any:
@@ -623,4 +629,4 @@ def _names(asked: Any) -> tuple[str, ...]:
 def _pairs_or_number(asked: Any) -> Any:
     if asked is None or isinstance(asked, str | int):
         return asked
-    return tuple(_names(pair) for pair in asked)
+    return tuple((pair,) if isinstance(pair, str) else _names(pair) for pair in asked)

@@ -15,7 +15,7 @@ from polyak.learn.loss_scales import best_constants, with_scales
 from polyak.learn.race import Race
 from polyak.learn.race.lanes import LANES
 from polyak.learn.race.lanes.protocol import Problem
-from polyak.learn.recipes import Recipe
+from polyak.learn.recipes import Recipe, TermsCandidate
 from polyak.learn.recipes.plan import Sample, plan_race
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import unusual_rows
@@ -214,7 +214,14 @@ def calibrated(
         has_offsets=sample.offsets is not None,
         one_vs_rest=several,
     )
-    entering = plan_race(recipe, seen) + [one for kind in LANES for one in kind.entering(recipe)]
+    planned = plan_race(recipe, seen)
+    if recipe.is_additive and not any(isinstance(one, TermsCandidate) for one in planned):
+        warnings.warn(
+            f"{recipe.sparse_setting} is left out: there are too many features or classes (drop "
+            "columns that name rows)",
+            stacklevel=2,
+        )
+    entering = planned + [one for kind in LANES for one in kind.entering(recipe)]
     race = Race(entering, recipe, problem)
     race.warm_up(usual)
     moments = second_moments(shifted, fit_intercept=recipe.fit_intercept)

@@ -91,7 +91,11 @@ class SourceColumns:
         return cls(named, tuple(range(width)), numbers, units, width)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SourceColumns:
-        return self  # it does not change
+        # Only the lookup of the copy may be set anew.
+        other = SourceColumns.__new__(SourceColumns)
+        memo[id(self)] = other
+        other.__dict__.update(self.__dict__)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"lookup": None}

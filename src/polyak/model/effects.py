@@ -67,7 +67,7 @@ def effect(model: _Additive, name: str, level: float = 0.95, grid: Any = None) -
         at = np.array([-2.0, 2.0]) if place is None else grid_of(terms[place].axes[0])
         values = at * scale + offset
     else:
-        values = np.asarray(grid, dtype=np.float64)
+        values = _numbers(name, grid)
         at = (values - offset) / scale
     missing = np.isnan(at)
     functions = np.stack([np.where(missing, 0.0, at), missing][: len(features)], axis=1)
@@ -78,6 +78,14 @@ def effect(model: _Additive, name: str, level: float = 0.95, grid: Any = None) -
         functions = np.hstack([functions[:, 1:], curve])
         own = np.concatenate([own[1:], model.terms.features_of(place)])
     return Effect(values, *_band(model, own, functions, level))
+
+
+def _numbers(name: str, grid: Any) -> Floats:
+    """Return the grid of a column of numbers as an array; a single number is one of length one."""
+    try:
+        return np.atleast_1d(np.asarray(grid, dtype=np.float64))
+    except ValueError:
+        raise DataError(f"the column {name} is of numbers, but its grid is not") from None
 
 
 def kinds(model: _Additive) -> dict[str, str]:

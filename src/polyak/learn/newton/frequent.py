@@ -24,7 +24,8 @@ from polyak.rows.taken import SomeRows, TakenRows
 Floats = NDArray[np.float64]
 
 MOST = 256
-"""Features that are learned where there are too many: a matrix of that size costs little."""
+"""Features that are learned where there are too many, beside those of terms: a matrix of that size
+costs little."""
 ROWS_THAT_SHOW = 100
 """Rows from which on it shows whether few features make up most of the values."""
 ROWS_THAT_TELL = 1000
@@ -46,6 +47,8 @@ class FeatureLimit:
     may_close : bool
         Whether features may be left out. Where the weights themselves are asked for, all of them
         are, and which weights are exactly zero is not known beforehand.
+    first_of_terms : int or None
+        The first feature of curves and pairs, all of which are kept.
     closed : bool
         Whether features that are no columns yet are left out from now on.
     left_out : int
@@ -54,8 +57,15 @@ class FeatureLimit:
 
     widest: int
     may_close: bool
+    first_of_terms: int | None = None
     closed: bool = False
     left_out: int = 0
+
+    def most_kept(self, features: NDArray[np.int64]) -> int:
+        """Return the most of these features that are kept where there are too many."""
+        first = self.first_of_terms
+        of_terms = 0 if first is None else int(np.count_nonzero(features >= first))
+        return min(self.widest, MOST + of_terms)
 
     def choose(self, standard: Standard, rows: Rows) -> bool:
         """Add columns for the features of the first rows, or for some; return whether they fit.
@@ -66,7 +76,7 @@ class FeatureLimit:
         features = standard.appearing(rows)[0]
         too_many = len(features) > self.widest
         if self.may_close and (too_many or too_many_to_come(rows, self.widest)):
-            chosen = frequent_features(rows, self.widest)
+            chosen = frequent_features(rows, self.most_kept(features))
             if chosen is not None:
                 features, self.closed = chosen, True
         if too_many and not self.closed:
@@ -85,11 +95,12 @@ class FeatureLimit:
             standard.add(new)
         return len(rows)
 
-    def close(self, held: NDArray[Any]) -> bool:
+    def close(self, held: NDArray[Any], features: NDArray[np.int64]) -> bool:
         """Leave new features out from now on, if what held rows have in common makes up enough."""
         if self.may_close and len(held) >= ROWS_THAT_SHOW:
             counts = np.count_nonzero(held, axis=0)
-            self.closed = frequent_places(counts, len(held), self.widest) is not None
+            most = self.most_kept(features)
+            self.closed = frequent_places(counts, len(held), most) is not None
         else:
             self.closed = self.may_close
         return self.closed
@@ -141,7 +152,7 @@ def frequent_places(
 
     ``others`` is the number of values of features that are not counted.
     """
-    places = np.argsort(-counts, kind="stable")[: min(most, MOST)]
+    places = np.argsort(-counts, kind="stable")[:most]
     common = counts[places][counts[places] >= COMMON * rows].sum()
     if common < COVERED * (counts.sum() + others):
         return None

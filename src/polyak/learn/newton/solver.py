@@ -32,7 +32,7 @@ from polyak.learn.newton.cadence import (
 )
 from polyak.learn.newton.converging import AllRows, converged, has_no_optimum, terms_converged
 from polyak.learn.newton.fitting import Fit, exact_weights
-from polyak.learn.newton.frequent import MOST, FeatureLimit, frequent_places
+from polyak.learn.newton.frequent import FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.learned import Learned
@@ -118,7 +118,8 @@ class NewtonSolver:
         self._scorer = Scorer(objective)
         own = (objective.loss, objective.outputs)
         most = most_features(*own, intervals=intervals, together=together)
-        self._limit = FeatureLimit(min(widest, most), ridge and not objective.for_inference)
+        closes = ridge and not objective.for_inference
+        self._limit = FeatureLimit(min(widest, most), closes, objective.first_of_terms)
         self._held: HeldRows
         self._learned: Learned
         self._forget_everything(objective)
@@ -275,7 +276,7 @@ class NewtonSolver:
             own = part.scores[:took] = self._scores(begin)
         if took == len(part.rows):
             self._advance(own if begin == self._scorer.counted else None)
-        elif self._limit.close(self._held.features()):
+        elif self._limit.close(self._held.features(), self._learned.standard.features):
             self._learn_part(part.cut(slice(took, None)))
         else:
             self._leave(TOO_MANY)
@@ -328,15 +329,16 @@ class NewtonSolver:
         needs_rows = bool(self._learned.known.M) or not self.objective.exact
         provisional = needs_rows and held < self._held.block
         counts, others = None, self._limit.left_out
-        if self.closed and not provisional and len(self._learned.standard) > MOST:
+        most = self._limit.most_kept(self._learned.standard.features)
+        if self.closed and not provisional and len(self._learned.standard) > most:
             counts = np.count_nonzero(self._held.features(), axis=0)
         self._fit(provisional=provisional)
         if counts is not None and self.left is None:
-            self._keep_frequent(counts[: len(self._learned.standard)], held, others)
+            self._keep_frequent(counts[: len(self._learned.standard)], held, others, most)
 
-    def _keep_frequent(self, counts: NDArray[np.int64], rows: int, others: int) -> None:
+    def _keep_frequent(self, counts: NDArray[np.int64], rows: int, others: int, most: int) -> None:
         """Keep the features that were in most rows of a block, now that there are too many."""
-        places = frequent_places(counts, rows, self.widest, others)
+        places = frequent_places(counts, rows, most, others)
         if places is None:
             self._leave(TOO_MANY)
         else:

@@ -164,6 +164,7 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     if not frequent:
         return [*averaged, *_moving(recipe, sample, 0.5)]
     newton = _newton(recipe, frequent, sample.outputs, frequent)
+    newton += _additive(recipe, sample, frequent)
     return [*averaged, *newton, *_moving(recipe, sample, 1.0)]
 
 
@@ -185,9 +186,10 @@ def _frequent(recipe: Recipe, sample: Sample) -> int:
     """Return the number of features that Newton steps may learn though there are too many."""
     if recipe.for_inference or not recipe.takes_newton_steps(0, sample.outputs):
         return 0
-    from polyak.learn.newton.frequent import frequent_features
+    from polyak.learn.newton.frequent import MOST, frequent_features
 
-    found = frequent_features(sample.rows, most_features(recipe.loss, sample.outputs))
+    most = min(most_features(recipe.loss, sample.outputs), MOST)
+    found = frequent_features(sample.rows, most)
     return 0 if found is None else len(found)
 
 

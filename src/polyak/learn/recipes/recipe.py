@@ -113,6 +113,11 @@ class Recipe:
                     f"the column {name!r} has a curve, which can be increasing or decreasing, but "
                     "not positive or negative"
                 )
+        for k, pair in enumerate(pairs):
+            if len(set(pair)) != 2 or len(pair) != 2:
+                raise ValueError(f"a pair is two different columns, not {pair!r}")
+            if set(pair) in map(set, pairs[:k]):
+                raise ValueError(f"the pair {pair!r} is asked for twice")
         if self.is_additive and (self.positive is True or self.penalty not in ("l2", "none")):
             raise ValueError(
                 f"{self.sparse_setting} is for linear models, without curves, pairs and columns "
@@ -131,10 +136,10 @@ class Recipe:
             raise ValueError(f"l1_ratio is between 0 and 1, not {self.l1_ratio}")
         if self.penalty == "none" and self.alpha not in ("auto", 0):
             raise ValueError(f"with penalty=None alpha must be 'auto' or 0, not {self.alpha}")
-        if not self.is_sparse:
+        if not (self.is_sparse or self.is_additive):
             return
         what = self.sparse_setting
-        if self.intervals:
+        if self.is_sparse and self.intervals:
             raise ValueError(f"there are no intervals with {what}: they know nothing of its bias")
         if self.recipe != "auto":
             raise ValueError(f"{what} needs recipe='auto', not {self.recipe!r}")

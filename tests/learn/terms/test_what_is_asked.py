@@ -1,0 +1,81 @@
+"""What is asked of additive models is learned, or refused: it is never left out silently."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from polyak import ASGDClassifier, ASGDRegressor
+from polyak.errors import DataError
+
+
+def curved(rows: int, columns: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a frame of numbers, and targets that are curved in the first and the last."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(rows, columns))).rename(columns="v{}".format)
+    y = np.sin(2 * frame.iloc[:, 0]) + np.sin(2 * frame.iloc[:, -1]) + rng.normal(size=rows) / 3
+    return frame, y.to_numpy()
+
+
+@pytest.mark.parametrize("columns", [3, 20])  # 20 curves have more functions than `frequent.MOST`
+@pytest.mark.parametrize("levels", [3000, None])
+@pytest.mark.filterwarnings("ignore:the column name is read as words")
+def test_a_column_of_names_leaves_curves_as_they_are(columns: int, levels: int | None) -> None:
+    frame, y = curved(10_000, columns)
+    some = slice(0, 8000)
+    plain = ASGDRegressor(curves="all", random_state=0).fit(frame[some], y[some])
+    place = np.random.default_rng(1).integers(0, levels or 1, len(frame))
+    place = np.arange(len(frame)) if levels is None else place
+    named = frame.assign(name=[f"n{k}" for k in place])
+    model = ASGDRegressor(curves="all", random_state=0).fit(named[some], y[some])
+    assert model.method_ == "curves"
+    loss, least = (1 - one.score(X[8000:], y[8000:]) for one, X in ((model, named), (plain, frame)))
+    assert loss < 1.2 * least
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("v0", "v0")], "two different columns"),
+        ([("v0",)], "two different columns"),
+        (["v0", "v1"], "two different columns"),
+        ([("v0", "v1", "v2")], "two different columns"),
+        ([("v0", "v1"), ("v1", "v0")], "twice"),
+    ],
+)
+def test_a_pair_is_two_columns(pairs: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ASGDRegressor(pairs=pairs).fit(*curved(300))
+
+
+@pytest.mark.parametrize("asked", [{"curves": "all"}, {"pairs": "auto"}])
+@pytest.mark.parametrize("setting", [{"recipe": "sgd"}, {"loss": "hinge"}, {"eta0": 0.1}])
+def test_only_newton_steps_have_curves(asked: dict[str, Any], setting: dict[str, Any]) -> None:
+    frame, y = curved(300)
+    with pytest.raises(ValueError, match=r"curves|pairs"):
+        ASGDClassifier(**asked, **setting).fit(frame, y > 0)
+
+
+def test_features_too_many_for_curves_are_warned_about() -> None:
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random(2000, 20_000, 0.001, format="csr", random_state=0)
+    model = ASGDRegressor(curves="all", random_state=0)
+    with pytest.warns(UserWarning, match="is left out: there are too many"):
+        model.fit(X, rng.normal(size=2000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ASGDRegressor(random_state=0).fit(X, rng.normal(size=2000))
+
+
+def test_the_grid_of_an_effect() -> None:
+    model = ASGDRegressor(curves="all", random_state=0).fit(*curved(2000))
+    assert (
+        model.effect("v0", grid=0.5).value.tolist() == model.effect("v0", grid=[0.5]).value.tolist()
+    )
+    with pytest.raises(DataError, match="v0 is of numbers"):
+        model.effect("v0", grid=["a"])
