@@ -41,7 +41,7 @@ FEW_ROWS, FOLDS = 2_000, 5
 and of random features of them it chooses penalties that lose 0.6 and 1.1% more than the best, and
 losses on rows as they came such that lose 2.0 and 2.5% more; with 2,000 rows 0.3 and 0.2%, and 0.8
 and 0.3%."""
-BLOCK, ON_DEVICE = 1024, 1 << 16
+BLOCK, ON_DEVICE = 1024, 1 << 14
 """The rows of a product, on a processor and on another device."""
 STEP = 1 << 14
 """The fewest rows that are held. Later rows are learned in steps of this size."""
@@ -96,6 +96,7 @@ class DenseSolver:
         self.waiting: list[Block] = []  # its last parts, which are not scored yet
         self.past: Past | None = None  # what the rows told that are gone
         self.compares = False  # whether the next update is to compare penalties
+        self.kept = 0.0  # the penalty until then
         self._latest: tuple[int, int, Any] | None = None
         self._expected: tuple[int, Floats] | None = None
         self._chosen: tuple[int, int, float] | None = None
@@ -257,7 +258,8 @@ class DenseSolver:
 
     def _most_rows(self) -> float:
         """Return the number of rows that are held at most."""
-        return max(min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs), STEP)
+        most = min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs)
+        return max(most, STEP, self.block)
 
     def _solve(self) -> None:
         """Solve for the best penalty so far and its neighbours, or for all if it is the first.
@@ -265,7 +267,7 @@ class DenseSolver:
         Where rows are gone, the next update does so.
         """
         is_first = self.clock == FIRST_SOLVE
-        self.next_solve *= 2 if self.clock < MANY_ROWS else 4
+        self.next_solve *= 2 if self.clock < MANY_ROWS or self.past is not None else 4
         if self.past is not None:
             self.compares = True
         elif FEWEST * self.clock <= self._most_rows():  # else all are gone before enough can tell
@@ -350,6 +352,8 @@ class DenseSolver:
 
     def penalty(self, place: int) -> float:
         """Return the penalty of a place of the grid, or a better one close by."""
+        if self.past is not None and len(self.solved) == 1:
+            return self.kept
         if self._chosen is None or self._chosen[:2] != (self.clock, place):
             found = self._minimum(place)
             if self.past is None and 2 * FOLDS <= self.clock <= FEW_ROWS:
@@ -415,17 +419,20 @@ class DenseSolver:
     def _let_go(self) -> None:
         """Go on with the best solution, and without the rows."""
         best = self.best
-        self._go_on([best], LAST_STEPS, LAST_GAIN, self.penalty(best))
+        self.kept = self.penalty(best)
+        self._go_on([best], LAST_STEPS, LAST_GAIN, self.kept)
         self.past = Past.none(self.xp, self.plain[0][:, 0], self.plain[1][0])
         self._forget(0)
 
     def _update(self) -> None:
         """Fit the rows that are held together with what those that are gone told."""
-        best = self._place()
+        best = self.best
+        if len(self.solved) > 1:  # which are not extrapolated: they begin at the same weights
+            self.kept = float(self.penalties[best])
         if self.compares:
-            self._go_on(self._around(best), STEPS, GAIN)
+            self._go_on(self._around(best), LAST_STEPS, LAST_GAIN)
         else:
-            self._go_on([best], STEPS, GAIN, self.penalty(best))
+            self._go_on([best], STEPS, GAIN, self.kept)
         self.compares = False
         self._forget(self.solved.index(best))
 
@@ -552,12 +559,13 @@ class DenseSolver:
         names = ("clock", "next_solve", "solved", "since", "compares")
         page: Page = {name: getattr(self, name) for name in names}
         page |= {"count": self.moments.count, "curve": sorted(self.curve.items())}
+        page["kept"] = self.kept
         return page, arrays
 
     def set_state(self, stored: StoredState) -> None:
         """Go on from what `state` returned."""
         self.clock, self.next_solve = stored.whole("clock"), stored.whole("next_solve", least=1)
-        self.compares = stored.flag("compares")
+        self.compares, self.kept = stored.flag("compares"), stored.number("kept")
         self.solved, self.since = stored.field("solved"), stored.whole("since", most=self.clock)
         self.curve = {int(place): float(loss) for place, loss in stored.field("curve")}
         places = set(range(len(self.penalties)))
