@@ -8,6 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from polyak import ASGDClassifier, ASGDRegressor
+from polyak.learn.learner import Learner
+from polyak.learn.race.lanes.newton import NewtonRacer
+from polyak.learn.recipes import Recipe
 
 
 def dummies(rng, rows, levels):
@@ -124,12 +127,29 @@ def test_an_absurd_count_leaves_the_choice_to_bounded_steps():
 
 
 @pytest.mark.slow
-def test_the_constant_goes_on_where_all_weights_overflow():
+def test_rows_that_ruin_all_weights_leave_the_constant():
     rng = np.random.default_rng(3)
     effects = rng.normal(size=10)
     X = rng.standard_cauchy(size=(18_000, 10))
     y = rng.poisson(np.exp(0.3 * np.arctan(X) @ effects)).astype(float)
-    with pytest.warns(UserWarning, match="all other candidates overflowed"):
-        ours = ASGDRegressor(loss="poisson", random_state=3).fit(X, y)
+    ours = ASGDRegressor(loss="poisson", random_state=3).fit(X, y)
     ours.partial_fit(X[:100], y[:100])
     assert np.allclose(ours.predict(X[:5]), y.mean(), rtol=0.02)
+
+
+def test_the_constant_goes_on_where_all_weights_overflow():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 3))
+    y = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
+    learner = Learner(Recipe(loss="poisson", recipe="auto"))
+    learner.learn(X, y)
+    race = learner.race
+    assert race is not None
+    (newton,) = (lane for lane in race.lanes if isinstance(lane, NewtonRacer))
+    (constant,) = race.baselines
+    race.drop_all_but({*newton.numbers, *constant.numbers})
+    newton.newton.left = "the weights overflowed"
+    with pytest.warns(UserWarning, match="all other candidates overflowed"):
+        learner.learn(X, y)
+    learner.learn(X, y)
+    assert np.allclose(learner.model().predict(X[:5]), y.mean(), rtol=0.02)
