@@ -25,8 +25,8 @@ from sklearn.utils.validation import (
 from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import is_frame
-from polyak.data.tables.streams import StreamSource
-from polyak.errors import DivergenceError, RowError
+from polyak.data.tables.streams import StreamSource, stream_of
+from polyak.errors import DataError, DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
 from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.inputs import (
@@ -252,6 +252,11 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 check_rows(X, None)
                 return X
             X = on_host(X)
+        if not isinstance(X, np.ndarray) and (stream := stream_of(X)) is not None:
+            raise DataError(
+                f"{stream.name} is read a batch at a time: name a column of it as the target, as in "
+                "fit(X, y='price'), or collect its rows first"
+            )
         checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
         return _canonical(
             validate_data(
@@ -627,6 +632,8 @@ def _names(asked: Any) -> tuple[str, ...]:
 
 
 def _pairs_or_number(asked: Any) -> Any:
+    if isinstance(asked, bool):
+        raise ValueError(f"pairs={asked}: 'auto' finds pairs, a number finds as many at most")
     if asked is None or isinstance(asked, str | int):
         return asked
     return tuple((pair,) if isinstance(pair, str) else _names(pair) for pair in asked)

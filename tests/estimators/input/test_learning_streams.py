@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
@@ -207,3 +208,9 @@ def test_a_column_that_cannot_be_used_is_named(role: str) -> None:
     for source, name in ((table, "the frame"), (iter(table.to_batches()), "the iterator")):
         with pytest.raises(ValueError, match=f"{name}: the {what} column odd holds list<"):
             ASGDRegressor().fit(source, **columns)
+
+
+def test_a_stream_with_an_array_of_targets_is_refused() -> None:
+    lazy = pl.DataFrame({"a": np.arange(9.0)}).lazy()
+    with pytest.raises(ValueError, match="lazy frame is read a batch at a time: name a column"):
+        ASGDRegressor().fit(lazy, np.arange(9.0))

@@ -79,3 +79,8 @@ def test_the_grid_of_an_effect() -> None:
     )
     with pytest.raises(DataError, match="v0 is of numbers"):
         model.effect("v0", grid=["a"])
+
+
+def test_truths_are_no_number_of_pairs() -> None:
+    with pytest.raises(ValueError, match="pairs=True: 'auto' finds pairs"):
+        ASGDRegressor(curves="all", pairs=True).fit(*curved(300))
