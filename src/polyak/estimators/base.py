@@ -254,8 +254,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             X = on_host(X)
         if not isinstance(X, np.ndarray) and (stream := stream_of(X)) is not None:
             raise DataError(
-                f"{stream.name} is read a batch at a time: name a column of it as the target, as in "
-                "fit(X, y='price'), or collect its rows first"
+                f"{stream.name} is read a batch at a time: name a column of it as the target, as "
+                "in fit(X, y='price'), or collect its rows first"
             )
         checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
         return _canonical(
