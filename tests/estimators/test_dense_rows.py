@@ -283,3 +283,15 @@ def test_later_values_too_large_for_32_bits_are_refused_in_narrow_rows() -> None
     X[1201, 3] = 1e20
     with pytest.raises(ValueError, match=r"row 1: the value 1e\+20 for feature 3 is too large"):
         model.partial_fit(X[1200:], y[1200:])
+
+
+@pytest.mark.parametrize("value", [1e3, 1e6, 1e12])
+def test_an_absurd_value_leaves_a_model_of_narrow_rows(value: float) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 80))
+    classes = np.argmax(2 * rows[:, :10] + rng.gumbel(size=(3000, 10)), axis=1)
+    clean = ASGDClassifier(random_state=0).fit(rows, classes)
+    rows[1500, 3] = value
+    model = ASGDClassifier(random_state=0).fit(rows, classes)
+    assert model.method_ == "dense"
+    assert model.score(rows, classes) > clean.score(rows, classes) - 0.05  # one column is lost

@@ -383,6 +383,12 @@ def solve(
         return lost, xp.concat([G, of_intercept * g[None]], axis=0)
 
     value, slope = value_and_slope(W, b)
+    if past is None:  # one absurd value may make every weight far worse than none
+        of_zero, its_slope = value_and_slope(0.0 * W, 0.0 * b)
+        keep = value <= of_zero
+        W, b = xp.where(keep[:, None], W, 0.0 * W), xp.where(keep[:, None], b, 0.0 * b)
+        value = xp.where(keep, value, of_zero)
+        slope = xp.where(keep[:, None], slope, its_slope)
     one = length = xp.ones_like(penalties)
     steps = PastSteps(xp, slope)
     for step in range(most):
