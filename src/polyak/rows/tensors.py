@@ -62,6 +62,17 @@ def product(X: Any, matrix: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate(parts) if parts else np.empty((0, matrix.shape[1]))
 
 
+def device_memory(X: Any) -> int | None:
+    """Return the bytes of memory of the device that holds a tensor; nothing is known of others."""
+    if not is_tensor(X) or str(X.device) == "cpu":
+        return None
+    if hasattr(X, "detach"):
+        import torch
+
+        return int(torch.cuda.get_device_properties(X.device).total_memory)
+    return int(X.device.mem_info[1]) if hasattr(X.device, "mem_info") else None
+
+
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     """Return row, column and value of the first that is not a finite number, if there is any."""
     from array_api_compat import array_namespace

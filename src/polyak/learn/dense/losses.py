@@ -27,6 +27,12 @@ def slopes(xp: Any, kind: str, scores: Any, targets: Any) -> tuple[Any, Any]:
     """Return the total loss of each row and candidate, and the derivatives by the scores."""
     if kind == "softmax":
         rows = xp.arange(len(targets), device=scores.device)
+        if hasattr(xp, "log_softmax"):  # torch passes over the scores once
+            found = xp.log_softmax(scores, 2)
+            lost = -found[rows, :, targets]
+            found = xp.exp(found)
+            found[rows, :, targets] -= 1.0
+            return lost, found
         top = xp.max(scores, axis=2, keepdims=True)
         own = scores[rows, :, targets] - top[:, :, 0]
         found = xp.exp(scores - top)

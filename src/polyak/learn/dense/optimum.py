@@ -31,6 +31,8 @@ SUFFICIENT, ROUNDING, SHORTEST = 1e-4, 1e-6, 1e-3
 """A step must lower the objective by this share of what its slope promises, up to rounding; where
 even this part of it does not, the candidate is as good as at its optimum."""
 LEAST_BEND = 1e-6
+FEATURES = 8
+"""The features of a part of a step."""
 MOST_AXES, POWER = 128, 2
 """The number of principal axes, and of the power iterations that find them."""
 
@@ -258,48 +260,56 @@ class PastSteps:
 
     def __init__(self, xp: Any, slope: Any) -> None:
         self.xp, self.count = xp, 0
-        shape = (2 * MEMORY + 1, *slope.shape)
-        # Steps, the changes that belong to them, and the gradient.
+        features, candidates, outputs = slope.shape
+        parts = -(-features // FEATURES)
+        # Steps, the changes that belong to them, and the gradient. They are cut into parts: devices
+        # multiply many short vectors faster than a few long ones.
+        shape = (candidates, parts, 2 * MEMORY + 1, FEATURES * outputs)
         self.vectors = xp.zeros(shape, dtype=slope.dtype, device=slope.device)
-        self.inner: Floats = np.zeros((shape[0], shape[0], slope.shape[1]))
+        self.inner: Floats = np.zeros((candidates, shape[2], shape[2]))
+        fill = (parts * FEATURES - features, candidates, outputs)
+        self.fill = xp.zeros(fill, dtype=slope.dtype, device=slope.device)
+
+    def _cut(self, array: Any) -> Any:
+        """Return an array of the shape of the gradient in parts, of shape (candidates, parts, -1)."""
+        whole = self.xp.permute_dims(self.xp.concat([array, self.fill], axis=0), (1, 0, 2))
+        return self.xp.reshape(whole, (*self.vectors.shape[:2], -1))
 
     def add(self, step: Any, change: Any) -> None:
         """Add a step and the change of the gradient, in place of the oldest."""
         place = self.count % MEMORY
-        self.vectors[place], self.vectors[MEMORY + place] = step, change
+        self.vectors[:, :, place] = self._cut(step)
+        self.vectors[:, :, MEMORY + place] = self._cut(change)
         self.count += 1
-
-    def _update(self, places: Sequence[int]) -> None:
-        """Compute the inner products of vectors that have changed."""
-        new = [self.xp.sum(self.vectors * self.vectors[p], axis=(1, 3)) for p in places]
-        found = on_host(self.xp.stack(new)).astype(np.float64)
-        for place, products in zip(places, found, strict=True):
-            self.inner[place], self.inner[:, place] = products, products
 
     def direction(self, slope: Any) -> Any:
         """Return the quasi-Newton direction of each candidate, of the shape of the gradient."""
-        self.vectors[-1] = slope
         if not self.count:
             return -slope
-        last = (self.count - 1) % MEMORY
-        self._update([last, MEMORY + last, 2 * MEMORY])
-        inner, factors = self.inner, np.zeros(self.inner.shape[1:])
-        factors[-1] = -1.0
+        xp, last = self.xp, (self.count - 1) % MEMORY
+        self.vectors[:, :, -1] = self._cut(slope)
+        new, inner = [last, MEMORY + last, 2 * MEMORY], self.inner
+        changed = xp.stack([self.vectors[:, :, one] for one in new], axis=3)
+        inner[:, :, new] = on_host(xp.sum(self.vectors @ changed, axis=1))
+        inner[:, new] = inner[:, :, new].swapaxes(1, 2)
+        factors = np.zeros(inner.shape[:2])
+        factors[:, -1] = -1.0
         order = [k % MEMORY for k in range(max(self.count - MEMORY, 0), self.count)]
         sizes, inverses = {}, {}
         for s in reversed(order):
-            y, curved = MEMORY + s, inner[s, MEMORY + s]
-            bent = curved > 1e-6 * inner[y, y]
+            y, curved = MEMORY + s, inner[:, s, MEMORY + s]
+            bent = curved > 1e-6 * inner[:, y, y]
             inverses[s] = bent / np.where(bent, curved, 1.0)
-            sizes[s] = inverses[s] * (inner[s] * factors).sum(axis=0)
-            factors[y] -= sizes[s]
-        r, squares = inverses[last], inner[MEMORY + last, MEMORY + last]
-        factors *= np.where(r > 0, 1.0 / (r * squares + 1e-30), 1.0)
+            sizes[s] = inverses[s] * (inner[:, s] * factors).sum(axis=1)
+            factors[:, y] -= sizes[s]
+        r, squares = inverses[last], inner[:, MEMORY + last, MEMORY + last]
+        factors *= np.where(r > 0, 1.0 / (r * squares + 1e-30), 1.0)[:, None]
         for s in order:
-            along = (inner[MEMORY + s] * factors).sum(axis=0)
-            factors[s] += sizes[s] - inverses[s] * along
-        there = self.xp.asarray(factors.astype(np.float32), device=slope.device)
-        return self.xp.sum(there[:, None, :, None] * self.vectors, axis=0)
+            along = (inner[:, MEMORY + s] * factors).sum(axis=1)
+            factors[:, s] += sizes[s] - inverses[s] * along
+        there = xp.asarray(factors[:, None, None].astype(np.float32), device=slope.device)
+        whole = xp.reshape(there @ self.vectors, (len(factors), -1, slope.shape[2]))
+        return xp.permute_dims(whole, (1, 0, 2))[: len(slope)]
 
 
 def scores_of(xp: Any, rows: Any, A: Any, c: Any) -> Any:

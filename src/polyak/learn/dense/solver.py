@@ -28,7 +28,7 @@ from polyak.learn.dense.losses import curvatures, errors, values
 from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve, weight_of
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.sums import RATED, SUMS
-from polyak.rows.tensors import on_host
+from polyak.rows.tensors import device_memory, on_host
 from polyak.threads import on_threads
 
 Floats = NDArray[np.float64]
@@ -48,8 +48,10 @@ STEP = 1 << 14
 """The fewest rows that are held. Later rows are learned in steps of this size."""
 MOST_BYTES, MOST_SCORES = 1 << 28, 1 << 20
 """The most bytes of rows that are held, and of scores by one candidate, which solutions take time
-for. What is lost when rows go is little: with 4,096 rows held nothing of simulated rows, 2% of the
+for; not on another device, which is fast. What is lost when rows go is little: with 4,096 rows held nothing of simulated rows, 2% of the
 loss of mnist's pixels, 4% of that of activations of a network."""
+DEVICE_SHARE = 1 / 8
+"""The share of the memory of another device that held rows take at most."""
 FIRST_STEPS, STEPS, LAST_STEPS = 25, 10, 40
 GAIN, LAST_GAIN = 1e-3, 1e-4
 """The iterations of a solution, and the share of the objective that the last must gain: of those
@@ -59,6 +61,8 @@ FEWEST = 1.25
 NEAREST = 1e-9
 """How much worse than its neighbour a penalty counts that was not solved, so that it does not win
 a tie."""
+FARTHER = 3
+"""How many places beyond the best penalty are solved where it was the last on that side."""
 OF_PAST = ("weights", "intercepts", "slopes", "intercept_slopes", "strength")
 """The arrays of a `Past`, its moments apart."""
 
@@ -127,6 +131,7 @@ class DenseSolver:
         """Learn in blocks that suit the device of an array."""
         self.on_host = isinstance(array, np.ndarray)
         self.block = BLOCK if str(getattr(array, "device", "cpu")) == "cpu" else ON_DEVICE
+        self.device_memory = device_memory(array)
 
     @property
     def best(self) -> int:
@@ -260,7 +265,10 @@ class DenseSolver:
 
     def _most_rows(self) -> float:
         """Return the number of rows that are held at most."""
-        most = min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs)
+        if self.device_memory is not None:
+            most = DEVICE_SHARE * self.device_memory / (4 * len(self.shift))
+        else:
+            most = min(MOST_BYTES / (4 * len(self.shift)), MOST_SCORES / self.outputs)
         return max(most, STEP, self.block)
 
     def _solve(self) -> None:
@@ -282,8 +290,15 @@ class DenseSolver:
         return round(self._minimum(self.best))
 
     def _around(self, place: int) -> list[int]:
-        """Return a place of the grid and its neighbours."""
-        return list(range(max(place - 1, 0), min(place + 2, len(self.penalties))))
+        """Return a place of the grid and its neighbours.
+
+        Where it is the first or last of those that were solved there are more on that side: with
+        many classes the best penalty can fall or rise by a decade as rows double.
+        """
+        several, last = len(self.solved) > 1, len(self.penalties) - 1
+        below = FARTHER if several and place <= min(self.solved) else 1
+        above = FARTHER if several and place >= max(self.solved) else 1
+        return list(range(max(place - below, 0), min(place + above, last) + 1))
 
     def _go_on(
         self, places: list[int], most: int, gain: float, penalty: float | None = None
@@ -408,14 +423,19 @@ class DenseSolver:
         return self._minimum_of(self._losses(), place)
 
     def _minimum_of(self, lost: dict[int, float], place: int) -> float:
-        middle = min(max(place, min(lost, default=0) + 1), max(lost, default=0) - 1)
-        if not {middle - 1, middle, middle + 1} <= lost.keys():
+        known = sorted(lost)
+        if len(known) < 3:
             return place
-        low, own, high = (lost[middle + step] for step in (-1, 0, 1))
-        bend = low - 2.0 * own + high
-        if not bend > 0:
-            return place
-        found = np.clip(middle + 0.5 * (low - high) / bend, place - 1, place + 1)
+        nearest = min(range(len(known)), key=lambda n: abs(known[n] - place))
+        begin = min(max(nearest - 1, 0), len(known) - 3)
+        three = np.array(known[begin : begin + 3], dtype=np.float64)
+        low, own, high = (lost[known[n]] for n in range(begin, begin + 3))
+        left, right = (own - low) / (three[1] - three[0]), (high - own) / (three[2] - three[1])
+        found = -np.inf if low < high else np.inf
+        if right > left:
+            middles = three[:2] + 0.5 * np.diff(three)
+            found = middles[0] - left * (middles[1] - middles[0]) / (right - left)
+        found = np.clip(found, place - 1, place + 1)
         return float(np.clip(found, 0, len(self.penalties) - 1))
 
     def _let_go(self) -> None:
