@@ -271,7 +271,7 @@ class PastSteps:
         self.fill = xp.zeros(fill, dtype=slope.dtype, device=slope.device)
 
     def _cut(self, array: Any) -> Any:
-        """Return an array of the shape of the gradient in parts, of shape (candidates, parts, -1)."""
+        """Return an array of the shape of the gradient in parts: (candidates, parts, values)."""
         whole = self.xp.permute_dims(self.xp.concat([array, self.fill], axis=0), (1, 0, 2))
         return self.xp.reshape(whole, (*self.vectors.shape[:2], -1))
 

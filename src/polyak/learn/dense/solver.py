@@ -48,10 +48,10 @@ STEP = 1 << 14
 """The fewest rows that are held. Later rows are learned in steps of this size."""
 MOST_BYTES, MOST_SCORES = 1 << 28, 1 << 20
 """The most bytes of rows that are held, and of scores by one candidate, which solutions take time
-for; not on another device, which is fast. What is lost when rows go is little: with 4,096 rows held nothing of simulated rows, 2% of the
+for. What is lost when rows go is little: with 4,096 rows held nothing of simulated rows, 2% of the
 loss of mnist's pixels, 4% of that of activations of a network."""
 DEVICE_SHARE = 1 / 8
-"""The share of the memory of another device that held rows take at most."""
+"""The share of its memory that held rows take at most on another device, which is fast."""
 FIRST_STEPS, STEPS, LAST_STEPS = 25, 10, 40
 GAIN, LAST_GAIN = 1e-3, 1e-4
 """The iterations of a solution, and the share of the objective that the last must gain: of those
