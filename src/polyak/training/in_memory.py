@@ -105,8 +105,7 @@ def learn_in_memory(
         if new and passes == 1:
             learner.compare(*data)
         return learner, passes
-    to_converge = learner.recipe.for_inference or learner.recipe.is_additive
-    learner.at_hand = new and passes == 1 and to_converge
+    learner.at_hand = new and passes == 1 and learner.recipe.for_optimum
     for number in range(passes):
         # Of the rows that are there: the others must leave no trace.
         learn(learner, _shuffled(rng, data.rows, present) if shuffle else present, number)

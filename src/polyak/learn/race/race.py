@@ -633,7 +633,7 @@ class Race:
         if self._converge(given) and self.can_compare(given.total):
             self._leave_out(given)
         lane = self.leader().lane
-        if lane.terms is not None and self.clock == self.scored:
+        if lane.converges and self.clock == self.scored:
             lane.converge(given)
 
     def _leave_out(self, given: TrainingRows) -> None:

@@ -238,6 +238,11 @@ class Recipe:
         """
         return (self.intervals and not self.is_additive) or self.is_unpenalised
 
+    @property
+    def for_optimum(self) -> bool:
+        """Whether the optimum of rows in memory is worth more passes of Newton steps."""
+        return self.for_inference or self.is_additive or self.alpha != "auto"
+
     def sets(self, names: Sequence[str]) -> bool:
         """Whether any of these settings is something else than "auto"."""
         return {getattr(self, name) for name in names} != {"auto"}

@@ -172,6 +172,15 @@ class NewtonRacer(Lane):
         asked_for = own.for_inference and self.recipe.for_inference
         return [self.numbers[own.smallest]] if asked_for else []
 
+    @property
+    def converges(self) -> bool:
+        """Whether it has curves, or a ridge penalty that was asked for.
+
+        Where the weights themselves are asked for the race makes them exact before it compares.
+        """
+        given = self.recipe.alpha != "auto" and not self.stays
+        return self.terms is not None or (given and self.newton.objective.is_ridge)
+
     def warm_up(self, rows: Rows) -> None:
         """Take centres and spreads from the rows that calibration looks at."""
         self.newton = self._solver(self._own_rows(rows[:CALIBRATION_ROWS]), self.candidates)

@@ -268,6 +268,11 @@ class Lane(Protocol):
         return []
 
     @property
+    def converges(self) -> bool:
+        """Whether its weights become the optimum of rows that are in memory where it leads."""
+        return False
+
+    @property
     def takes_tensors(self) -> bool:
         """Whether it learns tensors on the device that holds them."""
         return False
