@@ -68,6 +68,11 @@ class Axis:
         """The number of basis functions."""
         return len(self.basis[0])
 
+    def begins(self, other: Axis) -> bool:
+        """Whether the functions of another axis begin with these."""
+        same = (self.features, self.knots) == (other.features, other.knots)
+        return same and np.array_equal(self.values, other.values[:, : self.size])
+
     def first(self, functions: int) -> Axis:
         """Return the axis with only its first, smoothest functions."""
         return replace(self, basis=tuple(row[:functions] for row in self.basis))
@@ -82,7 +87,10 @@ class Axis:
         share = ((x - knots[left]) / (knots[left + 1] - knots[left]))[:, None]
         # Row by row, so that the bits do not depend on which rows come together. Where a function
         # is constant between knots it is so to the last bit: else its spread would be rounding.
-        return np.asarray(values[left] + share * (values[left + 1] - values[left]))
+        functions = np.diff(values, axis=0)[left]
+        functions *= share
+        functions += values[left]
+        return functions
 
     def of(self, found: Floats) -> Floats:
         """Return the basis functions of rows, of which ``found`` has this axis's features.
@@ -125,14 +133,12 @@ class Term:
         """The features of the source that it is made of."""
         return tuple(feature for axis in self.axes for feature in axis.features)
 
-    def of(self, found: Floats) -> Floats:
-        """Return the features of rows that it becomes, from those of the source."""
-        product, done = np.ones((len(found), 1)), 0
-        for axis in self.axes:
-            own = axis.of(found[:, done : done + len(axis.features)])
-            product = (product[:, :, None] * own[:, None, :]).reshape(len(found), -1)
-            done += len(axis.features)
-        return product
+    def of(self, functions: Sequence[Floats]) -> Floats:
+        """Return the features of rows that it becomes, from the functions of each axis."""
+        if len(functions) == 1:
+            return functions[0]
+        first, second = functions
+        return np.asarray((first[:, :, None] * second[:, None, :]).reshape(len(first), -1))
 
 
 @dataclass(frozen=True)
@@ -209,13 +215,32 @@ class Terms:
         entries[of_terms] = self._values(rows).ravel()
         return SparseRows(indptr, indices, entries, self.n_features)
 
+    @cached_property
+    def _longest(self) -> tuple[list[Axis], list[list[int]]]:
+        """The axes that begin no other, and the place of the one that each term's axes begin."""
+        longest: list[Axis] = []
+        for axis in sorted((a for term in self.terms for a in term.axes), key=lambda a: -a.size):
+            if not any(map(axis.begins, longest)):
+                longest.append(axis)
+        places = [
+            [next(k for k, one in enumerate(longest) if axis.begins(one)) for axis in term.axes]
+            for term in self.terms
+        ]
+        return longest, places
+
     def _values(self, rows: Rows) -> Floats:
         """Return the features of all terms."""
-        source = columns_of(rows, [feature for term in self.terms for feature in term.features])
-        found, read, done = np.empty((len(rows), self.size)), 0, 0
-        for term in self.terms:
-            found[:, done : done + term.size] = term.of(source[:, read : read + len(term.features)])
-            read, done = read + len(term.features), done + term.size
+        longest, places = self._longest
+        source = columns_of(rows, [feature for axis in longest for feature in axis.features])
+        ends = np.cumsum([len(axis.features) for axis in longest])[:-1]
+        functions = [
+            axis.of(own) for axis, own in zip(longest, np.split(source, ends, axis=1), strict=True)
+        ]
+        found, done = np.empty((len(rows), self.size)), 0
+        for term, own in zip(self.terms, places, strict=True):
+            parts = [functions[k][:, : axis.size] for k, axis in zip(own, term.axes, strict=True)]
+            found[:, done : done + term.size] = term.of(parts)
+            done += term.size
         return found
 
 

@@ -9,16 +9,19 @@ from numpy.typing import NDArray
 
 from polyak.learn.recipes import Recipe
 from polyak.learn.terms.basis import MOST_KNOTS, curve_axis, level_axis, monotone_axis
-from polyak.learn.terms.pairs import MOST_LEVELS, Binned, bins_of_numbers
+from polyak.learn.terms.pairs import (
+    FUNCTIONS_OF_A_PAIR,
+    MOST_LEVELS,
+    Binned,
+    bins_of_levels,
+    bins_of_numbers,
+    sizes_of_pairs,
+)
 from polyak.model.columns import SourceColumns
 from polyak.model.terms import Axis, Term, Terms, columns_of
 from polyak.rows.sparse import Rows, SparseRows
 
 Floats = NDArray[np.float64]
-
-FUNCTIONS_OF_A_PAIR = (4, 12)
-"""The fewest and the most basis functions of each column of a pair."""
-
 
 OF_CURVES, OF_PAIRS = 0.4, 0.45
 """The shares of all features there may be that curves and pairs take at most."""
@@ -82,20 +85,21 @@ class Axes:
     ) -> Terms:
         """Return terms and those of pairs of columns, the finer the more a pair gains."""
         known = {axis.column: axis for term in before.terms for axis in term.axes}
-        room = OF_PAIRS * self.widest * gains / max(gains.sum(), 1e-300)
-        sizes = np.clip(np.sqrt(room), *FUNCTIONS_OF_A_PAIR).astype(int).tolist()
-        made, left = [], int(OF_PAIRS * self.widest)
-        for pair, size in zip(pairs, sizes, strict=True):
-            axes = []
-            for column in pair:
-                name = self.columns.names[column]
-                axis = known.get(name) or self.axis(column, rows, FUNCTIONS_OF_A_PAIR[1])
-                if axis is not None:
-                    axes.append(axis.first(size))
-            term = Term(tuple(axes))
-            if len(axes) == 2 and term.size <= left:
-                made.append(term)
-                left -= term.size
+        wanted, most = [], FUNCTIONS_OF_A_PAIR[1]
+        for pair in pairs:
+            names = [self.columns.names[column] for column in pair]
+            own = zip(pair, names, strict=True)
+            axes = [known.get(name) or self.axis(column, rows, most) for column, name in own]
+            wanted.append([axis for axis in axes if axis is not None])
+        whole = np.array(
+            [[axis.size for axis in axes] if len(axes) == 2 else [0, 0] for axes in wanted]
+        )
+        sizes = sizes_of_pairs(whole, gains, OF_PAIRS * self.widest)
+        made = [
+            Term(tuple(axis.first(size) for axis in axes))
+            for axes, size in zip(wanted, sizes.tolist(), strict=True)
+            if size and len(axes) == 2
+        ]
         return Terms(before.begin, (*before.terms, *made), before.replaced)
 
     def axis(self, column: int, rows: Rows, most: int) -> Axis | None:
@@ -121,10 +125,7 @@ class Axes:
                 missing = values[:, 1] != 0 if values.shape[1] > 1 else None
                 one = bins_of_numbers(values[:, 0], missing)
             else:
-                levels = self._levels(column, rows)
-                there = columns_of(rows, levels) != 0
-                place = np.where(there.any(axis=1), there.argmax(axis=1), len(levels))
-                one = Binned(place, len(levels) + 1)
+                one = bins_of_levels(rows, self._levels(column, rows))
             if (one.bins != one.bins[0]).any():
                 found.append((column, one))
         return found

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 MOST_KNOTS = 32
 """The most knots of a curve; a column of fewer different values has one at each of them."""
-LEAST_VARIANCE = 1e-3
+LEAST_VARIANCE = 1e-4
 """The variance of a function over that of the smoothest below which it is left out."""
 
 

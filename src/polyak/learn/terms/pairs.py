@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak.rows.sparse import Rows, SparseRows
+
 Floats = NDArray[np.float64]
 
 BINS = 12
@@ -24,13 +26,15 @@ MOST_LEVELS = 16
 """Levels of a category that have bins of their own; the others share one more."""
 CLEARLY = 2.0
 """Standard deviations above what no interaction would gain from which on a pair is taken."""
-MOST_PAIRS = 12
+MOST_PAIRS = 24
+FUNCTIONS_OF_A_PAIR = (4, 12)
+"""The fewest and the most basis functions of each column of a pair."""
 
 
 class Binned(NamedTuple):
     """A column as bins: the bin of every row, and how many there are."""
 
-    bins: NDArray[np.intp]
+    bins: NDArray[np.int16]
     size: int
 
 
@@ -38,10 +42,20 @@ def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) ->
     """Return quantile bins; each value is in one bin with all that are equal to it."""
     there = values if missing is None else values[~missing]
     cuts = np.unique(np.quantile(there, np.linspace(0, 1, BINS + 1)[1:-1], method="nearest"))
-    bins = np.searchsorted(cuts, values, side="left")
+    bins = np.searchsorted(cuts, values, side="left").astype(np.int16)
     if missing is not None:
         bins[missing] = len(cuts) + 1
     return Binned(bins, len(cuts) + 2)
+
+
+def bins_of_levels(rows: Rows, levels: tuple[int, ...]) -> Binned:
+    """Return a bin for each level, given as features in order, and one for rows without them."""
+    bins = np.full(len(rows), len(levels), dtype=np.int16)
+    if isinstance(rows, SparseRows):
+        features, values = rows.entries()
+        own = (values != 0) & np.isin(features, levels)
+        bins[rows.entry_rows()[own]] = np.searchsorted(levels, features[own])
+    return Binned(bins, len(levels) + 1)
 
 
 def gain(
@@ -52,14 +66,14 @@ def gain(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> a, b = (Binned(rng.integers(0, 4, 9000), 4) for _ in range(2))
+    >>> a, b = (Binned(rng.integers(0, 4, 9000, np.int16), 4) for _ in range(2))
     >>> noise = rng.normal(size=9000)
     >>> both = noise + a.bins * b.bins
     >>> of_noise, of_both = (gain(a, b, g, np.ones(9000), 1.0) for g in (noise, both))
     >>> of_noise[0] < 4 * of_noise[1], of_both[0] > 4 * of_both[1]
     (True, True)
     """
-    cells = a.bins * b.size + b.bins
+    cells = a.bins * np.intp(b.size) + b.bins
     size = a.size * b.size
     shape = (a.size, b.size)
     G = np.bincount(cells, slopes, minlength=size).astype(np.float64).reshape(shape)
@@ -98,3 +112,35 @@ def find_pairs(
             found.append((-beyond / chance, beyond, i, j))
     best = sorted(found)[:most]
     return [(i, j) for *_, i, j in best], np.array([one[1] for one in best])
+
+
+def sizes_of_pairs(whole: NDArray[np.int64], gains: Floats, room: float) -> NDArray[np.int64]:
+    """Return how many functions of each column a pair has; zero if it is left out.
+
+    ``whole`` are the functions that the columns have. A pair has features in proportion to what it
+    gains, as far as there is room. One that gains too little for the coarsest grid leaves its room
+    to the others.
+
+    Examples
+    --------
+    >>> whole = np.full((3, 2), 30)
+    >>> sizes_of_pairs(whole, np.array([80.0, 20.0, 1.0]), 100.0)
+    array([9, 4, 0])
+    """
+    coarsest, finest = FUNCTIONS_OF_A_PAIR
+
+    sizes, there = np.zeros(len(whole), dtype=np.int64), np.asarray(whole.all(axis=1))
+    needs = np.minimum(whole, coarsest).prod(axis=1)
+    while there.any():
+        low, high = 0.0, finest**2 / float(gains[there].min())
+        for _ in range(50):
+            share = 0.5 * (low + high)
+            sizes[there] = np.sqrt(share * gains[there]).clip(coarsest, finest)
+            fits = np.minimum(whole, sizes[:, None]).prod(axis=1).sum() <= room
+            low, high = (share, high) if fits else (low, share)
+        worth = np.where(there, gains * high / np.maximum(needs, 1), np.inf)
+        if worth.min() >= 1.0:
+            sizes[there] = np.sqrt(low * gains[there]).clip(coarsest, finest)
+            break
+        there[worth.argmin()], sizes[worth.argmin()] = False, 0
+    return sizes

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FIRST_SEARCH, LAST_SEARCH = 4096, 65536
+FIRST_SEARCH, DOUBLED, LAST_SEARCH = 4096, 16384, 262144
 """Pairs are looked for in all rows so far when there are this many, and at every doubling up to the
 last: those of few rows are found again and better. Until then all rows are kept."""
 
@@ -154,7 +154,7 @@ class TermsLane(NewtonRacer):
         assert self.terms is not None
         kept, axes, sums = self._kept.joined(), self.axes, self.newton.sums()
         last = self._next_search >= LAST_SEARCH
-        self._next_search = 0 if last else 2 * self._next_search
+        self._next_search *= 0 if last else 2 if self._next_search < DOUBLED else 4
         if last:
             self._kept = FirstRows("pairs")
         before, self.terms = self.terms, self.terms.curves_only()
@@ -166,7 +166,8 @@ class TermsLane(NewtonRacer):
             axes.binned(kept.rows), *unexplained, self.newton.dispersion, most
         )
         if pairs:
-            self.terms = axes.with_pairs(self.terms, pairs, gains, kept.rows)
+            first = kept.rows[: self.recipe.first_rows]
+            self.terms = axes.with_pairs(self.terms, pairs, gains, first)
             self._learn_anew(kept, threads)
         self.newton.continue_sums(sums)
 
