@@ -132,7 +132,7 @@ def sizes_of_pairs(whole: NDArray[np.int64], gains: Floats, room: float) -> NDAr
     sizes, there = np.zeros(len(whole), dtype=np.int64), np.asarray(whole.all(axis=1))
     needs = np.minimum(whole, coarsest).prod(axis=1)
     while there.any():
-        low, high = 0.0, finest**2 / float(gains[there].min())
+        low, high = 0.0, (finest + 1) ** 2 / float(gains[there].min())
         for _ in range(50):
             share = 0.5 * (low + high)
             sizes[there] = np.sqrt(share * gains[there]).clip(coarsest, finest)

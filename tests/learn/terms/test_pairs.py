@@ -1,0 +1,53 @@
+"""Pairs of columns: how fine each is, and the rows they are looked for in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polyak.learn.terms.pairs import FUNCTIONS_OF_A_PAIR, bins_of_levels, sizes_of_pairs
+from polyak.learn.training_rows import FirstRows, TrainingRows
+from polyak.rows.sparse import SparseRows, dense_as_sparse
+
+COARSEST, FINEST = FUNCTIONS_OF_A_PAIR
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pairs_fill_the_room_and_no_more(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(0, 40, (24, 2))
+    gains, room = rng.gamma(0.5, 100.0, 24) + 1e-9, 460
+    sizes = sizes_of_pairs(whole, gains, room)
+    taken = np.minimum(whole, sizes[:, None]).prod(axis=1)
+    assert 0.5 * room < taken.sum() <= room
+    assert set(np.unique(sizes)) <= {0, *range(COARSEST, FINEST + 1)}
+    kept = np.flatnonzero(sizes)
+    order = kept[np.argsort(gains[kept])]
+    assert (np.diff(sizes[order]) >= 0).all()  # the finer the more it gains
+    assert not sizes[(whole == 0).any(axis=1)].any()
+
+
+def test_what_gains_most_is_not_made_coarse_by_what_gains_little() -> None:
+    whole = np.full((24, 2), 30)
+    gains = np.concatenate([[1000.0], np.full(23, 10.0)])
+    assert sizes_of_pairs(whole, gains, 460)[0] == FINEST
+    assert (sizes_of_pairs(whole[:2], gains[:2], 460) == FINEST).all()
+    assert not sizes_of_pairs(whole, gains, 10).any()
+    assert len(sizes_of_pairs(whole[:0], gains[:0], 460)) == 0
+
+
+def test_levels_have_bins() -> None:
+    rows = dense_as_sparse(np.array([[0.0, 1, 0, 0], [0, 0, 0, 1], [5, 0, 0, 0], [0, 0, 1, 0]]))
+    found = bins_of_levels(rows, (1, 2))
+    assert found.bins.tolist() == [0, 2, 2, 1]
+    assert found.size == 3
+
+
+def test_kept_rows_are_joined_and_kept() -> None:
+    first, rng = FirstRows(), np.random.default_rng(0)
+    for count in (3, 2):
+        first.add(TrainingRows(dense_as_sparse(rng.normal(size=(count, 2))), np.ones(count)))
+    once, again = first.joined(), first.joined()
+    assert len(first) == once.total == again.total == 5
+    assert isinstance(once.rows, SparseRows)
+    np.testing.assert_array_equal(once.rows.values, again.rows.values)
