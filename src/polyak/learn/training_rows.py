@@ -160,15 +160,13 @@ class FirstRows:
         weights = [np.ones(p.total) if p.weights is None else p.weights for p in self.parts]
         offsets = [part.offsets for part in self.parts if part.offsets is not None]
         joined = TrainingRows(
-            np.empty((0, 0)),
+            join_rows([part.rows for part in self.parts]),
             np.concatenate([part.targets for part in self.parts]),
             np.concatenate(weights) if weighted else None,
             offsets=np.concatenate(offsets) if len(offsets) == len(self.parts) else None,
         )
-        parts, self.parts = self.parts[::-1], []  # rows are not held twice
-        rows = join_rows(parts.pop().rows for _ in range(len(parts)))
-        self.parts = [joined._replace(rows=rows)]
-        return self.parts[0]
+        self.parts = [joined]  # rows are not held twice
+        return joined
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return them as a JSON-serialisable dict and a dict of arrays."""

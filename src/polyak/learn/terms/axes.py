@@ -91,14 +91,12 @@ class Axes:
             own = zip(pair, names, strict=True)
             axes = [known.get(name) or self.axis(column, rows, most) for column, name in own]
             wanted.append([axis for axis in axes if axis is not None])
-        whole = np.array(
-            [[axis.size for axis in axes] if len(axes) == 2 else [0, 0] for axes in wanted]
-        )
-        sizes = sizes_of_pairs(whole, gains, OF_PAIRS * self.widest)
+        sizes = [[a.size for a in axes] if len(axes) == 2 else [0, 0] for axes in wanted]
+        functions = sizes_of_pairs(np.array(sizes), gains, OF_PAIRS * self.widest)
         made = [
             Term(tuple(axis.first(size) for axis in axes))
-            for axes, size in zip(wanted, sizes.tolist(), strict=True)
-            if size and len(axes) == 2
+            for axes, size in zip(wanted, functions.tolist(), strict=True)
+            if size
         ]
         return Terms(before.begin, (*before.terms, *made), before.replaced)
 

@@ -22,7 +22,7 @@ from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.terms import ROWS_AT_A_TIME, Terms
 from polyak.model.training_report import TermReport
-from polyak.rows.sparse import Rows, core_rows
+from polyak.rows.sparse import Rows, bytes_of, core_rows
 from polyak.storage.container import plain
 from polyak.storage.records import read
 from polyak.storage.sandwich import Sandwich
@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FIRST_SEARCH, DOUBLED, LAST_SEARCH = 4096, 16384, 262144
-"""Pairs are looked for in all rows so far when there are this many, and at every doubling up to the
-last: those of few rows are found again and better. Until then all rows are kept."""
+FIRST_SEARCH, LATER_SEARCH, LAST_SEARCH = 4096, 16384, 262144
+"""Pairs are looked for in all rows so far when there are this many, at every doubling up to the
+second number and whenever there are four times as many up to the last: those of few rows are found
+again and better. Until then all rows are kept."""
+MOST_BYTES = 1 << 28
+"""The memory of rows that are kept."""
 
 
 class TermsLane(NewtonRacer):
@@ -153,8 +156,9 @@ class TermsLane(NewtonRacer):
         """Look for pairs in all rows so far, and learn the rows again with those that are found."""
         assert self.terms is not None
         kept, axes, sums = self._kept.joined(), self.axes, self.newton.sums()
-        last = self._next_search >= LAST_SEARCH
-        self._next_search *= 0 if last else 2 if self._next_search < DOUBLED else 4
+        times = 2 if self._next_search < LATER_SEARCH else 4
+        last = self._next_search >= LAST_SEARCH or times * bytes_of(kept.rows) > MOST_BYTES
+        self._next_search *= 0 if last else times
         if last:
             self._kept = FirstRows("pairs")
         before, self.terms = self.terms, self.terms.curves_only()
