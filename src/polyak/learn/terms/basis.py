@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 MOST_KNOTS = 32
 """The most knots of a curve; a column of fewer different values has one at each of them."""
 LEAST_VARIANCE = 1e-4
-"""The variance of a function over that of the smoothest below which it is left out."""
+"""The variance of a function over that of the smoothest below which it is left out. The penalty
+smooths what is left: of 16 tables with 1e-3 none has a loss clearly lower, and one of 0.2% more."""
 
 
 def curve_axis(

@@ -34,7 +34,7 @@ FUNCTIONS_OF_A_PAIR = (4, 12)
 class Binned(NamedTuple):
     """A column as bins: the bin of every row, and how many there are."""
 
-    bins: NDArray[np.int16]
+    bins: NDArray[np.intp]
     size: int
 
 
@@ -42,7 +42,7 @@ def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) ->
     """Return quantile bins; each value is in one bin with all that are equal to it."""
     there = values if missing is None else values[~missing]
     cuts = np.unique(np.quantile(there, np.linspace(0, 1, BINS + 1)[1:-1], method="nearest"))
-    bins = np.searchsorted(cuts, values, side="left").astype(np.int16)
+    bins = np.searchsorted(cuts, values, side="left")
     if missing is not None:
         bins[missing] = len(cuts) + 1
     return Binned(bins, len(cuts) + 2)
@@ -50,7 +50,7 @@ def bins_of_numbers(values: Floats, missing: NDArray[np.bool_] | None = None) ->
 
 def bins_of_levels(rows: Rows, levels: tuple[int, ...]) -> Binned:
     """Return a bin for each level, given as features in order, and one for rows without them."""
-    bins = np.full(len(rows), len(levels), dtype=np.int16)
+    bins = np.full(len(rows), len(levels))
     if isinstance(rows, SparseRows):
         features, values = rows.entries()
         own = (values != 0) & np.isin(features, levels)
@@ -66,14 +66,14 @@ def gain(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> a, b = (Binned(rng.integers(0, 4, 9000, np.int16), 4) for _ in range(2))
+    >>> a, b = (Binned(rng.integers(0, 4, 9000), 4) for _ in range(2))
     >>> noise = rng.normal(size=9000)
     >>> both = noise + a.bins * b.bins
     >>> of_noise, of_both = (gain(a, b, g, np.ones(9000), 1.0) for g in (noise, both))
     >>> of_noise[0] < 4 * of_noise[1], of_both[0] > 4 * of_both[1]
     (True, True)
     """
-    cells = a.bins * np.intp(b.size) + b.bins
+    cells = a.bins * b.size + b.bins
     size = a.size * b.size
     shape = (a.size, b.size)
     G = np.bincount(cells, slopes, minlength=size).astype(np.float64).reshape(shape)
