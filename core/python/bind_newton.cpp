@@ -43,7 +43,7 @@ using ReadBlock =
 // Calls visit(pointer, stride) in the type of the block's numbers.
 template <class AnyBlock, class Visit>
 auto visit_block(const AnyBlock &block, Visit &&visit) {
-  if (block.shape(1) > 1 && block.stride(1) != 1)
+  if (block.size() > 0 && block.shape(1) > 1 && block.stride(1) != 1)
     throw nb::type_error("a row of the block must be contiguous");
   const int64_t stride = block.shape(0) > 1 ? block.stride(0) : 0;
   constexpr bool read = std::is_same_v<AnyBlock, ReadBlock>;

@@ -119,6 +119,10 @@ def test_predictions_stay_bounded_outside_the_data(whole: LinearModel) -> None:
     assert np.abs(whole.predict(far)[0]) < 50
 
 
+def test_no_rows_have_no_predictions(whole: LinearModel) -> None:
+    assert whole.predict(np.empty((0, 4))).shape == (0,)
+
+
 def test_no_column_is_worse_than_none() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 3)), rng.normal(size=3000)
