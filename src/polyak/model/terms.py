@@ -138,7 +138,7 @@ class Term:
         if len(functions) == 1:
             return functions[0]
         first, second = functions
-        return np.asarray((first[:, :, None] * second[:, None, :]).reshape(len(first), -1))
+        return np.asarray((first[:, :, None] * second[:, None, :]).reshape(len(first), self.size))
 
 
 @dataclass(frozen=True)
