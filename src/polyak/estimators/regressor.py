@@ -108,8 +108,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         then, each column by a penalty of its own. Such an additive model races against the linear
         ones. Columns of an array are called "x0", "x1" and so on.
     pairs : "auto", int, sequence of pairs of str, or None, default=None
-        Pairs of columns that may interact: as many as are found in up to 262,144 rows, at most
-        24 or this number, or those named.
+        Pairs of columns that may interact: as many as are found in up to 262,144 rows and as there
+        is room for, at most this number, or those named.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit; the rows are treated as new rows.
     random_state : int, RandomState instance or None, default=None

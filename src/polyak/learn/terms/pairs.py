@@ -26,7 +26,6 @@ MOST_LEVELS = 16
 """Levels of a category that have bins of their own; the others share one more."""
 CLEARLY = 2.0
 """Standard deviations above what no interaction would gain from which on a pair is taken."""
-MOST_PAIRS = 24
 FUNCTIONS_OF_A_PAIR = (4, 12)
 """The fewest and the most basis functions of each column of a pair."""
 
@@ -98,9 +97,9 @@ def find_pairs(
     slopes: Floats,
     curvatures: Floats,
     dispersion: float,
-    most: int,
+    most: int | None = None,
 ) -> tuple[list[tuple[int, int]], Floats]:
-    """Return the pairs of columns that interact, at most ``most`` of them, and what each gains.
+    """Return the pairs of columns that interact, at most ``most`` if given, and what each gains.
 
     Slopes and curvatures have a column per output.
     """

@@ -17,7 +17,7 @@ from polyak.learn.recipes import Recipe, TermsCandidate
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
-from polyak.learn.terms.pairs import MOST_PAIRS, find_pairs
+from polyak.learn.terms.pairs import find_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.terms import ROWS_AT_A_TIME, Terms
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 FIRST_SEARCH, LATER_SEARCH, LAST_SEARCH = 4096, 16384, 262144
 """Pairs are looked for in all rows so far when there are this many, at every doubling up to the
 second number and whenever there are four times as many up to the last: those of few rows are found
-again and better. Until then all rows are kept."""
+again and better. Doubling up to the last takes a fifth more time. Until then all rows are kept."""
 MOST_BYTES = 1 << 28
 """The memory of rows that are kept."""
 
@@ -164,7 +164,7 @@ class TermsLane(NewtonRacer):
         before, self.terms = self.terms, self.terms.curves_only()
         if self.terms.size < before.size:
             self._learn_anew(kept, threads)
-        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else MOST_PAIRS
+        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else None
         unexplained = self._unexplained(kept)
         pairs, gains = find_pairs(
             axes.binned(kept.rows), *unexplained, self.newton.dispersion, most
