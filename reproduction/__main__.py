@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 """The exit code after Ctrl-C, as shells count it."""
-EXPERIMENTS = ("linear", "losses", "schedules", "asymptotics", "benchmarks", "speed")
+EXPERIMENTS = ("linear", "bounds", "step_sizes", "least_squares", "benchmarks", "speed")
 NEEDS = {"benchmarks": "speed"}
 """The time to reach an error needs the time of a row."""
 
@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
         "python -m reproduction",
         description="Run the paper's experiments and judge its sentences, in DIR/report.html. "
         "Finished parts are kept in DIR: the same command continues where it was stopped.",
-        epilog="example: python -m reproduction schedules linear",
+        epilog="example: python -m reproduction step_sizes linear",
         allow_abbrev=False,
     )
     parser.add_argument(

@@ -50,12 +50,12 @@ SENTENCES = (
         "If this optimal matrix step size is used, then asymptotically second order SGD is as good "
         "as explicitly optimizing the empirical loss",
         "section 1",
-        "asymptotics",
-        {"": "asymptotics converges second-order SGD"},
+        "least_squares",
+        {"": "least_squares converges second-order SGD"},
         "<",
         1.0,
         CONVERGES,
-        "its expected excess risk is {asymptotics last second-order SGD} times batch's after the "
+        "its expected excess risk is {least_squares last second-order SGD} times batch's after the "
         "last row (section 6.2's problem), with the matrix step A⁻¹/(t + N + 1)",
         "e0951ca chose that step: with A⁻¹/t, which is as good asymptotically, the first steps "
         "are so long that the risk is 420,000 times batch's after 10⁶ rows, and falls tenfold "
@@ -67,12 +67,12 @@ SENTENCES = (
         "training samples, ASGD can obtain the parameter as good as the empirical optimal "
         "parameter",
         "section 1",
-        "asymptotics",
-        {"": "asymptotics converges ASGD"},
+        "least_squares",
+        {"": "least_squares converges ASGD"},
         "<",
         1.0,
         CONVERGES,
-        "its expected excess risk is {asymptotics last ASGD} times batch's after the last row",
+        "its expected excess risk is {least_squares last ASGD} times batch's after the last row",
     ),
     Sentence(
         "If γ₀λ₁ ≤ 1 and (2c−1)a < λ₀, then the estimator θ̄_t … satisfies: [the bound of Theorem "
@@ -158,98 +158,98 @@ SENTENCES = (
         "With Assumption (A_Xi2Bound) (A_DeltaBound), we have t E‖I⁽²⁾‖_A² ≤ "
         "(1+c₀)²c₁((1+c₂)/t · ‖Δ₀‖_A² + c₃γ₀/(1−c) · (1+aγ₀t)^−c)",
         "section 3, LemmaRegression",
-        "losses",
-        {"": "losses regression"},
+        "bounds",
+        {"": "bounds regression"},
         "<=",
         1.0,
         BOUND,
-        "at most {losses regression} of the bound on least-squares problems drawn at random",
+        "at most {bounds regression} of the bound on least-squares problems drawn at random",
     ),
     Sentence(
         "The best convergence rate is obtained when c=2/3",
         "section 3, after the corollary",
-        "losses",
-        {"": "losses off quadratic"},
+        "bounds",
+        {"": "bounds off quadratic"},
         "<=",
         0.01,
         "the sentence is about the corollary's bound: the power with which it falls is greatest at "
         "2/3, to the width of the grid of c, 0.01",
-        "the bound falls fastest with c = {losses best quadratic}; the exact error of a "
-        "least-squares problem is lowest with c = {losses lowest}",
+        "the bound falls fastest with c = {bounds best quadratic}; the exact error of a "
+        "least-squares problem is lowest with c = {bounds lowest}",
         "4c3959a judged the error of an example, of which the sentence does not speak; e0951ca "
         "widened 0.006 to the width of the grid, which has no 2/3",
     ),
     Sentence(
         "For ridge regression …, if ‖x‖≤M, then E(‖ξ_j⁽²⁾‖²_(A⁻¹) | θ_(j−1)) ≤ M/λ₀ ‖Δ_(j−1)‖_A²",
         "section 3, LemmaC1",
-        "losses",
-        {"": "losses c1"},
+        "bounds",
+        {"": "bounds c1"},
         "<=",
         1.0,
         BOUND + ", with ‖x‖² ≤ M as the proof has it",
-        "the smallest such constant is at most {losses c1} of M/λ₀",
+        "the smallest such constant is at most {bounds c1} of M/λ₀",
     ),
     Sentence(
         "We see that E‖I⁽²⁾‖_A² is negligible compared to the error of SGD if t > O((λ₀γ₀)⁻¹)",
         "section 3, after LemmaC1",
-        "losses",
-        {"": "losses negligible 100"},
+        "bounds",
+        {"": "bounds negligible 100"},
         "<=",
         0.1,
         "“negligible”: an order of magnitude below SGD's error from some K/(λ₀γ₀) rows on that "
         "does "
         "not depend on λ₀; K = 100 is tried",
-        "E‖I⁽²⁾‖_A² is at most {losses negligible 1}, {losses negligible 10} and "
-        "{losses negligible 100} of SGD's exact error at K = 1, 10 and 100",
+        "E‖I⁽²⁾‖_A² is at most {bounds negligible 1}, {bounds negligible 10} and "
+        "{bounds negligible 100} of SGD's exact error at K = 1, 10 and 100",
     ),
     Sentence(
         "we conclude that ASGD begins to outperform SGD after t>O((λ₀γ₀)⁻¹)",
         "section 3",
-        "losses",
-        {"": "losses overtaking grows"},
+        "bounds",
+        {"": "bounds overtaking grows"},
         "<=",
         1.0,
         ORDER_OF,
-        "on least squares from K/(λ₀γ₀) rows on, K at most {losses overtaking}; with a tenth of λ₀ "
-        "K is {losses overtaking grows} times as large",
+        "on least squares from K/(λ₀γ₀) rows on, K at most {bounds overtaking}; with a tenth of λ₀ "
+        "K is {bounds overtaking grows} times as large",
         TEN_BEFORE,
     ),
     Sentence(
         "t E‖I⁽³⁾‖_A² ≤ (1+c₀)²c₄²/t · ((1+2c₂)c₅‖Δ₀‖_A⁴ + (2c₂c₃‖Δ₀‖_A² + (1+2c₂)c₆)γ₁ᵗ + "
         "c₃²(γ₁ᵗ)²)",
         "section 4, LemmaNonQuadratic",
-        "losses",
-        {"": "losses printed"},
+        "bounds",
+        {"": "bounds printed"},
         "<=",
         1.0,
         BOUND,
-        "as printed it is exceeded on {losses printed problems} of {losses problems} problems, up "
+        "as printed it is exceeded on {bounds printed problems} of {bounds problems} problems, up "
         "to "
-        "{losses printed} times, because the proof takes Δ_j for Δ_(j−1); with 1 + c₅ for c₅ and "
-        "2(1 + c₂)c₃ for 2c₂c₃ it is not: at most {losses repaired} of the bound",
+        "{bounds printed} times, because the proof takes Δ_j for Δ_(j−1); with 1 + c₅ for c₅ and "
+        "2(1 + c₂)c₃ for 2c₂c₃ it is not: at most {bounds repaired} of the bound",
     ),
     Sentence(
         "The best convergence rate is obtained when c=3/4",
         "section 4, after the corollary",
-        "losses",
-        {"": "losses off other"},
+        "bounds",
+        {"": "bounds off other"},
         "<=",
         0.01,
         "as for c = 2/3",
-        "the bound falls fastest with c = {losses best other}",
+        "the bound falls fastest with c = {bounds best other}",
         "4c3959a judged the error of an example, of which the sentence does not speak",
     ),
     Sentence(
         "At any step of the algorithm, θ̄_t can be obtained by θ̄_t=ū_t/β_t=(τ_t u_t+û_t)/β_t",
         "section 5, Algorithm 1",
-        "losses",
-        {"": "losses algorithm1"},
+        "bounds",
+        {"": "bounds algorithm1"},
         "<=",
         1e-12,
         "an identity: the mean of all iterates, up to rounding",
-        "the relative difference from the mean of all iterates is at most {losses algorithm1}, "
+        "the relative difference from the mean of all iterates is at most {bounds algorithm1}, "
         "four "
-        "losses",
+        "bounds",
     ),
     Sentence(
         "Thus the number of operations per sample is O(Z), where Z is the number of non-zero "
@@ -271,97 +271,97 @@ SENTENCES = (
         "averaging "
         "during the initial period of training",
         "section 5",
-        "asymptotics",
-        {"": "asymptotics discarding"},
+        "least_squares",
+        {"": "least_squares discarding"},
         "<",
         1.0,
         "“improve”: a lower expected error, on section 6.2's problem after 10⁴ rows",
-        "discarding the rows up to t₀ = {asymptotics t0} makes the error {asymptotics discarding} "
+        "discarding the rows up to t₀ = {least_squares t0} makes the error {least_squares discarding} "
         "times as large",
         FLOOR,
     ),
     Sentence(
         "it takes only a few thousands example for ASGD to get to the asymptotic region",
         "section 6.1",
-        "schedules",
-        {"gradient A": "schedules ASGD rows A", "gradient 2A": "schedules ASGD rows 2A"},
+        "step_sizes",
+        {"gradient A": "step_sizes ASGD rows A", "gradient 2A": "step_sizes ASGD rows 2A"},
         "<",
         10_000,
         REGION + "; “a few thousands”: fewer than ten thousand",
-        "within twice batch's expected excess risk from {schedules ASGD rows A} rows on (gradient "
+        "within twice batch's expected excess risk from {step_sizes ASGD rows A} rows on (gradient "
         "A), "
-        "{schedules ASGD rows 2A} (gradient 2A)",
+        "{step_sizes ASGD rows 2A} (gradient 2A)",
     ),
     Sentence(
         "while it takes hundreds of thousands of examples for ASGD_BAD",
         "section 6.1",
-        "schedules",
-        {"gradient A": "schedules ASGD_BAD rows A", "gradient 2A": "schedules ASGD_BAD rows 2A"},
+        "step_sizes",
+        {"gradient A": "step_sizes ASGD_BAD rows A", "gradient 2A": "step_sizes ASGD_BAD rows 2A"},
         ">=",
         100_000,
         REGION + "; “hundreds of thousands”: a hundred thousand or more",
-        "within twice batch's from {schedules ASGD_BAD rows A} rows on (gradient A), "
-        "{schedules ASGD_BAD rows 2A} (gradient 2A)",
+        "within twice batch's from {step_sizes ASGD_BAD rows A} rows on (gradient A), "
+        "{step_sizes ASGD_BAD rows 2A} (gradient 2A)",
     ),
     Sentence(
         "both ASGD and ASGD_BAD eventually outperforms SGD and come close to the batch method",
         "section 6.1",
-        "schedules",
-        {"gradient A": "schedules worst end A", "gradient 2A": "schedules worst end 2A"},
+        "step_sizes",
+        {"gradient A": "step_sizes worst end A", "gradient 2A": "step_sizes worst end 2A"},
         "<=",
         2.0,
         REGION + ", for both, and below SGD's, at the end of the figure (10⁶ rows)",
-        "over batch's after 10⁶ rows: ASGD {schedules ASGD end A}, ASGD_BAD {schedules ASGD_BAD "
+        "over batch's after 10⁶ rows: ASGD {step_sizes ASGD end A}, ASGD_BAD {step_sizes ASGD_BAD "
         "end A}"
-        ", SGD {schedules SGD end A} (gradient A); {schedules ASGD end 2A}, "
-        "{schedules ASGD_BAD end 2A}, {schedules SGD end 2A} (gradient 2A)",
+        ", SGD {step_sizes SGD end A} (gradient A); {step_sizes ASGD end 2A}, "
+        "{step_sizes ASGD_BAD end 2A}, {step_sizes SGD end 2A} (gradient 2A)",
     ),
     Sentence(
         "This huge difference illustrates the significant role of learning rate scheduling for "
         "ASGD",
         "section 6.1",
-        "schedules",
-        {"gradient A": "schedules factor A", "gradient 2A": "schedules factor 2A"},
+        "step_sizes",
+        {"gradient A": "step_sizes factor A", "gradient 2A": "step_sizes factor 2A"},
         ">=",
         10.0,
         "“this difference” is between a few thousands and hundreds of thousands: at least the ten "
         "times that lie between the two limits above",
-        "ASGD_BAD takes {schedules factor A} (gradient A) and {schedules factor 2A} (gradient 2A) "
+        "ASGD_BAD takes {step_sizes factor A} (gradient A) and {step_sizes factor 2A} (gradient 2A) "
         "times as many rows",
     ),
     Sentence(
         "after about 10⁴ examples, the accuracy of ASGD starts to be close to batch solution",
         "section 6.2",
-        "asymptotics",
+        "least_squares",
         {
-            "averaging by section 5": "asymptotics close section 5",
-            "averaging from row 0": "asymptotics close row 0",
+            "averaging by section 5": "least_squares close section 5",
+            "averaging from row 0": "least_squares close row 0",
         },
         "<=",
         2.0,
         REGION + "; “about 10⁴”: up to 31,623 rows, which are nearer to 10⁴ than to 10⁵ on the "
         "figure's logarithmic axis",
-        "over batch's after 31,623 rows: {asymptotics close section 5} with averaging by section "
+        "over batch's after 31,623 rows: {least_squares close section 5} with averaging by section "
         "5, "
-        "{asymptotics close row 0} from row 0 (after 10⁴ rows {asymptotics close at 10^4 section "
+        "{least_squares close row 0} from row 0 (after 10⁴ rows {least_squares close at 10^4 section "
         "5} "
-        "and {asymptotics close at 10^4 row 0}; after 10⁶ {asymptotics end section 5} and "
-        "{asymptotics end row 0})",
+        "and {least_squares close at 10^4 row 0}; after 10⁶ {least_squares end section 5} and "
+        "{least_squares end row 0})",
         FLOOR,
     ),
     Sentence(
         "while the solution of SGD remains more than 10 times worse than ASGD",
         "section 6.2",
-        "asymptotics",
+        "least_squares",
         {
-            "averaging by section 5": "asymptotics worse section 5",
-            "averaging from row 0": "asymptotics worse row 0",
+            "averaging by section 5": "least_squares worse section 5",
+            "averaging from row 0": "least_squares worse row 0",
         },
         ">",
         10.0,
         "as written, from those 31,623 rows on",
-        "SGD's expected excess risk is at least {asymptotics worse section 5} times ASGD's "
-        "(averaging by section 5), {asymptotics worse row 0} times (from row 0)",
+        "SGD's expected excess risk is at least {least_squares worse section 5} times ASGD's "
+        "(averaging by section 5), {least_squares worse row 0} times (from row 0)",
     ),
     Sentence(
         "ASGD is considerably fast than batch method since ASGD only need O(N) computation per "
@@ -488,32 +488,32 @@ SENTENCES = (
     Sentence(
         "(1/γ_(k+1) − 1/γ_k)/γ_(k+1) ≤ (1/γ_k − 1/γ_(k−1))/γ_k · (1−λ₀γ_k)^(κ−1)",
         "appendix, LemmaGamma",
-        "losses",
-        {"": "losses gamma lemma"},
+        "bounds",
+        {"": "bounds gamma lemma"},
         "<=",
         1.0 + 1e-9,
         BOUND,
-        "the left side is at most {losses gamma lemma} of the right",
+        "the left side is at most {bounds gamma lemma} of the right",
     ),
     Sentence(
         "(I−X_j^t)A⁻¹ ≤ X̄_j^t ≤ (1+c₀(1+aγ₀j)^(c−1))A⁻¹",
         "appendix, Lemma1",
-        "losses",
-        {"": "losses lemma1"},
+        "bounds",
+        {"": "bounds lemma1"},
         "<=",
         1.0 + 1e-9,
         "both inequalities as printed",
-        "each side is at most {losses lemma1} of the next",
+        "each side is at most {bounds lemma1} of the next",
     ),
     Sentence(
         "assuming all ‖x‖² are M, then (EqSGD) will diverge if learning rate is greater than 2/M",
         "appendix, LemmaMaxGamma",
-        "losses",
-        {"": "losses growth 2.1"},
+        "bounds",
+        {"": "bounds growth 2.1"},
         ">",
         1.0,
         "“diverge”: the mean square distance goes on growing",
-        "from row 1,000 to 2,000 E‖Δ‖² grows by {losses growth 2.1} at 2.1/M; at 1.9/M by "
-        "{losses growth 1.9}",
+        "from row 1,000 to 2,000 E‖Δ‖² grows by {bounds growth 2.1} at 2.1/M; at 1.9/M by "
+        "{bounds growth 1.9}",
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduction.experiments.schedules import stays_within
+from reproduction.experiments.step_sizes import stays_within
 from reproduction.figures import Figure, Panel, Series
 from reproduction.pieces import Piece, Result, spaced
 from reproduction.theory import (

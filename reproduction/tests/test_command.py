@@ -27,7 +27,7 @@ def command(*arguments, **environment):
 def test_it_prints_the_verdicts_and_writes_report_and_page(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"Before.\n{BEGIN}\nold\n{END}\nAfter.\n")
-    arguments = ("schedules", "--quick", "--out", tmp_path / "run", "--page", page)
+    arguments = ("step_sizes", "--quick", "--out", tmp_path / "run", "--page", page)
     done = command(*arguments)
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith(f"the report is in {tmp_path / 'run' / 'report.html'}\n")
@@ -36,8 +36,8 @@ def test_it_prints_the_verdicts_and_writes_report_and_page(tmp_path):
     shown = page.read_text()
     assert shown.startswith("Before.\n")
     assert shown.endswith("\nAfter.\n")
-    assert "](page/figures/schedules.svg)" in shown
-    assert (tmp_path / "page" / "figures" / "schedules.svg").is_file()
+    assert "](page/figures/step_sizes.svg)" in shown
+    assert (tmp_path / "page" / "figures" / "step_sizes.svg").is_file()
     html = (tmp_path / "run" / "report.html").read_text()
     assert "data:image/svg+xml;base64," in html
     assert '<strong class="yes">holds</strong>' in html
@@ -49,8 +49,8 @@ def test_it_prints_the_verdicts_and_writes_report_and_page(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nonsense",), "there is no experiment 'nonsense'; there are linear, losses"),
-        (("schedules", "--workers", "0"), "--workers must be at least 1, not 0"),
+        (("nonsense",), "there is no experiment 'nonsense'; there are linear, bounds"),
+        (("step_sizes", "--workers", "0"), "--workers must be at least 1, not 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, words, tmp_path):
@@ -62,7 +62,7 @@ def test_what_makes_no_sense_is_refused(arguments, words, tmp_path):
 
 def test_without_matplotlib_it_says_what_to_do(tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError('there is no matplotlib')")
-    done = command("schedules", "--out", tmp_path / "out", PYTHONPATH=str(tmp_path))
+    done = command("step_sizes", "--out", tmp_path / "out", PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
     assert "there is no matplotlib; `make reproduce` installs and builds" in done.stderr
 

@@ -25,7 +25,7 @@ from reproduction.theory.linear import (
     averaged_bound_at,
     iterate_bound_at,
 )
-from reproduction.theory.losses import (
+from reproduction.theory.remainders import (
     combined_bound,
     non_quadratic_bound,
     regression_bound,

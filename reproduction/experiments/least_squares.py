@@ -29,7 +29,7 @@ FROM_0 = "ASGD from row 0"
 
 def pieces(quick: bool, data: str | None) -> list[Piece]:
     """Follow all algorithms."""
-    return [Piece("asymptotics", follow, {"rows": ROWS // 20 if quick else ROWS})]
+    return [Piece("least_squares", follow, {"rows": ROWS // 20 if quick else ROWS})]
 
 
 def follow(rows: int) -> Result:
@@ -73,37 +73,37 @@ def _start(seed: int) -> int:
 
 def numbers(results: dict[str, Result]) -> dict[str, Any]:
     """Return the ratios that the paper speaks of."""
-    result = results["asymptotics"]
+    result = results["least_squares"]
     rows = np.array(result["rows"])
     risk = {name: np.array(values) for name, values in result["risks"].items()}
     there, whole = rows >= ABOUT_10_4, rows[-1] >= 0.99 * ROWS
     at, first = int(np.flatnonzero(there)[0]), int(np.flatnonzero(rows >= 10_000)[0])
     found: dict[str, Any] = {
-        "asymptotics t0": float(result["t0"]),
-        "asymptotics discarding": risk["ASGD"][first] / risk[FROM_0][first],
+        "least_squares t0": float(result["t0"]),
+        "least_squares discarding": risk["ASGD"][first] / risk[FROM_0][first],
     }
     for name, of in (("ASGD", "section 5"), (FROM_0, "row 0")):
         close, worse = risk[name] / risk["batch"], risk["SGD"] / risk[name]
         found |= {
-            f"asymptotics close {of}": close[at],
-            f"asymptotics close at 10^4 {of}": close[first],
-            f"asymptotics worse {of}": worse[there].min(),
-            f"asymptotics end {of}": close[-1] if whole else None,
+            f"least_squares close {of}": close[at],
+            f"least_squares close at 10^4 {of}": close[first],
+            f"least_squares worse {of}": worse[there].min(),
+            f"least_squares end {of}": close[-1] if whole else None,
         }
     for name in ("ASGD", "second-order SGD"):  # |ratio - 1| at the end over that ten times before
         away = np.abs(risk[name] / risk["batch"] - 1)
         before = int(np.flatnonzero(rows >= 0.99 * rows[-1] / 10)[0])
-        found[f"asymptotics converges {name}"] = away[-1] / away[before] if whole else None
-        found[f"asymptotics last {name}"] = risk[name][-1] / risk["batch"][-1]
+        found[f"least_squares converges {name}"] = away[-1] / away[before] if whole else None
+        found[f"least_squares last {name}"] = risk[name][-1] / risk["batch"][-1]
     return found
 
 
 def figures(results: dict[str, Result]) -> list[Figure]:
     """Draw Figure 2."""
-    result = results["asymptotics"]
+    result = results["least_squares"]
     return [
         Figure(
-            "asymptotics",
+            "least_squares",
             "Figure 2. Least squares: one pass against the batch solution",
             "Expected excess risk (left) and relative to that of the exact solution of all rows so "
             "far (right), computed exactly. ASGD begins to average at row "

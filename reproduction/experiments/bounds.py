@@ -40,12 +40,12 @@ def pieces(quick: bool, data: str | None) -> list[Piece]:
     """One piece for each section."""
     few = {"settings": SETTINGS // 4 if quick else SETTINGS}
     return [
-        Piece("losses-regression", regression, few),
-        *(Piece(f"losses-away-{flat:g}", away, {"flat": flat}) for flat in FLATTEST),
-        Piece("losses-bent", bent, few),
-        Piece("losses-powers", powers, {"rows": 10_000 if quick else 300_000}),
-        Piece("losses-appendix", appendix, few),
-        Piece("losses-algorithm1", algorithm1_and_naive, {"rows": 2000}),
+        Piece("bounds-regression", regression, few),
+        *(Piece(f"bounds-away-{flat:g}", away, {"flat": flat}) for flat in FLATTEST),
+        Piece("bounds-bent", bent, few),
+        Piece("bounds-powers", powers, {"rows": 10_000 if quick else 300_000}),
+        Piece("bounds-appendix", appendix, few),
+        Piece("bounds-algorithm1", algorithm1_and_naive, {"rows": 2000}),
     ]
 
 
@@ -228,39 +228,39 @@ def algorithm1_and_naive(rows: int) -> Result:
 
 def numbers(results: dict[str, Result]) -> dict[str, Any]:
     """Return what sections 3 to 5 and the appendix speak of."""
-    r, b, a = (results[f"losses-{name}"] for name in ("regression", "bent", "appendix"))
-    far = {flat: results[f"losses-away-{flat:g}"] for flat in FLATTEST}
+    r, b, a = (results[f"bounds-{name}"] for name in ("regression", "bent", "appendix"))
+    far = {flat: results[f"bounds-away-{flat:g}"] for flat in FLATTEST}
     K = [far[flat]["K"] for flat in FLATTEST]
-    p = results["losses-powers"]
+    p = results["bounds-powers"]
     return {
-        "losses regression": float(np.max(r["shares"])),
-        "losses c1": max(r["c1"]),
+        "bounds regression": float(np.max(r["shares"])),
+        "bounds c1": max(r["c1"]),
         **{
-            f"losses negligible {K:g}": max(far[flat]["ratio"][i] for flat in FLATTEST)
+            f"bounds negligible {K:g}": max(far[flat]["ratio"][i] for flat in FLATTEST)
             for i, K in enumerate(LATER)
         },
-        "losses overtaking": max(K) if None not in K else None,
-        "losses overtaking grows": K[1] / K[0] if None not in K else None,
-        "losses printed": float(np.max(b["printed"])),
-        "losses printed problems": float(np.sum(np.max(b["printed"], axis=1) > 1)),
-        "losses problems": float(len(b["printed"])),
-        "losses repaired": float(np.max(b["repaired"])),
-        "losses best quadratic": float(POWERS[int(np.argmax(p["quadratic"]))]),
-        "losses best other": float(POWERS[int(np.argmax(p["other"]))]),
-        "losses off quadratic": abs(float(POWERS[int(np.argmax(p["quadratic"]))]) - 2 / 3),
-        "losses off other": abs(float(POWERS[int(np.argmax(p["other"]))]) - 3 / 4),
-        "losses lowest": p["tried"][int(np.argmin(np.array(p["excess"])[:, -1]))],
-        "losses gamma lemma": a["gamma"],
-        "losses lemma1": max(a["lower"], a["upper"]),
-        "losses growth 1.9": a["growth"]["1.9"],
-        "losses growth 2.1": a["growth"]["2.1"],
-        "losses algorithm1": results["losses-algorithm1"]["difference"],
+        "bounds overtaking": max(K) if None not in K else None,
+        "bounds overtaking grows": K[1] / K[0] if None not in K else None,
+        "bounds printed": float(np.max(b["printed"])),
+        "bounds printed problems": float(np.sum(np.max(b["printed"], axis=1) > 1)),
+        "bounds problems": float(len(b["printed"])),
+        "bounds repaired": float(np.max(b["repaired"])),
+        "bounds best quadratic": float(POWERS[int(np.argmax(p["quadratic"]))]),
+        "bounds best other": float(POWERS[int(np.argmax(p["other"]))]),
+        "bounds off quadratic": abs(float(POWERS[int(np.argmax(p["quadratic"]))]) - 2 / 3),
+        "bounds off other": abs(float(POWERS[int(np.argmax(p["other"]))]) - 3 / 4),
+        "bounds lowest": p["tried"][int(np.argmin(np.array(p["excess"])[:, -1]))],
+        "bounds gamma lemma": a["gamma"],
+        "bounds lemma1": max(a["lower"], a["upper"]),
+        "bounds growth 1.9": a["growth"]["1.9"],
+        "bounds growth 2.1": a["growth"]["2.1"],
+        "bounds algorithm1": results["bounds-algorithm1"]["difference"],
     }
 
 
 def figures(results: dict[str, Result]) -> list[Figure]:
     """Draw the lemmas and the powers."""
-    r, b, p = (results[f"losses-{name}"] for name in ("regression", "bent", "powers"))
+    r, b, p = (results[f"bounds-{name}"] for name in ("regression", "bent", "powers"))
     about = "what is bounded over its bound"
 
     def panel(title: str, rows: Any, lines: Any, x_log: bool = True) -> Panel:

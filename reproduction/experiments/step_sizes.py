@@ -29,7 +29,7 @@ def pieces(quick: bool, data: str | None) -> list[Piece]:
     """Follow both readings."""
     rows = ROWS // 20 if quick else ROWS
     return [
-        Piece(f"schedules-{name.split()[1]}", follow, {"factor": factor, "rows": rows})
+        Piece(f"step_sizes-{name.split()[1]}", follow, {"factor": factor, "rows": rows})
         for name, factor in READINGS.items()
     ]
 
@@ -57,21 +57,21 @@ def numbers(results: dict[str, Result]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for reading in READINGS:
         of = reading.split()[1]
-        result = results[f"schedules-{of}"]
+        result = results[f"step_sizes-{of}"]
         rows, risks = result["rows"], result["risks"]
         ratio = {n: np.array(risks[n]) / np.array(risks["batch"]) for n in RATES}
         whole = rows[-1] >= 0.99 * ROWS
         when = {name: stays_within(rows, ratio[name]) for name in ("ASGD", "ASGD_BAD")}
-        found |= {f"schedules {name} rows {of}": when[name] for name in when}
+        found |= {f"step_sizes {name} rows {of}": when[name] for name in when}
         found |= {
-            f"schedules {name} end {of}": ratio[name][-1] if whole else None for name in RATES
+            f"step_sizes {name} end {of}": ratio[name][-1] if whole else None for name in RATES
         }
         ends = [ratio["ASGD"][-1], ratio["ASGD_BAD"][-1]]
         better = max(ends) < ratio["SGD"][-1]
-        found[f"schedules worst end {of}"] = (max(ends) if better else np.inf) if whole else None
+        found[f"step_sizes worst end {of}"] = (max(ends) if better else np.inf) if whole else None
         both = when["ASGD"] is not None and when["ASGD_BAD"] is not None
         factor = when["ASGD_BAD"] / when["ASGD"] if both else None  # type: ignore[operator]
-        found[f"schedules factor {of}"] = factor
+        found[f"step_sizes factor {of}"] = factor
     return found
 
 
@@ -79,11 +79,11 @@ def figures(results: dict[str, Result]) -> list[Figure]:
     """Draw Figure 1 for both readings."""
     panels = []
     for reading in READINGS:
-        result = results[f"schedules-{reading.split()[1]}"]
+        result = results[f"step_sizes-{reading.split()[1]}"]
         panels += risk_panels(result["rows"], result["risks"], reading)
     return [
         Figure(
-            "schedules",
+            "step_sizes",
             "Figure 1. ASGD with the proposed learning rate and with an arbitrary one",
             "Expected excess risk of each answer (left) and relative to batch's (right), computed "
             "exactly for both readings of the objective. ASGD and ASGD_BAD differ only in the "
