@@ -21,12 +21,11 @@ Part = tuple[Any, NDArray[np.float64]]
 
 # The published width of each svmlight set: the last features may be missing from a file.
 SVMLIGHT_WIDTH = {"a9a": 123, "w8a": 300, "ijcnn1": 22, "rcv1": 47_236}
-PASCAL = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "fd", "ocr", "dna")
 COVTYPE_TRAIN = 500_000  # the paper's: a random half million, the rest to test on
 MNIST9_TRAIN = 50_000  # the paper's
 
 
-FOLDERS = ("", "covtype", "mnist", "rcv1", "epsilon", "pascal")
+FOLDERS = ("", "covtype", "mnist", "rcv1", "epsilon")
 """Where files may lie within the data folder."""
 OPENERS: dict[str, Any] = {"": open, ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 LEWIS = (
@@ -45,7 +44,7 @@ _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "covtype": (("covtype.data",),),
     **dict.fromkeys(("mnist", "mnist10", "mnist9"), (IDX,)),
     "rcv1": (LEWIS, LIBSVM_RCV1, ("rcv1.train.svm", "rcv1.test.svm")),
-    "epsilon": (EPSILON, ("epsilon_train.dat", "epsilon_train.lab")),
+    "epsilon": (EPSILON,),
 }
 
 
@@ -75,8 +74,7 @@ def find(folder: Path | None, file: str) -> Path:
 
 def files_of(name: str, folder: Path | None) -> tuple[str, ...] | None:
     """Return the files that a set would be read from; None if there are none."""
-    text, challenge = (f"{name}.train.svm", f"{name}.test.svm"), (f"{name}_train.dat",)
-    for files in _NEEDED.get(name, (text, challenge)):
+    for files in _NEEDED.get(name, ((f"{name}.train.svm", f"{name}.test.svm"),)):
         if all(look_for(folder, file) for file in files):
             return files
     return None
@@ -95,8 +93,8 @@ def load(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Part, P
     name : str
         One of `NAMES`: ``a9a``, ``w8a``, ``ijcnn1``, ``rcv1`` (sparse); ``covtype`` (class 2 or
         not, every column scaled to [0, 1]), ``mnist`` (digit 9 or not) and ``mnist10`` (the ten
-        digits), bytes scaled to [0, 1]; ``mnist9`` (digit 9 or not, 2,304 edge strengths), and the
-        sets of the PASCAL challenge, ``alpha`` to ``dna`` (dense, but for dna).
+        digits), bytes scaled to [0, 1]; ``mnist9`` (digit 9 or not, 2,304 edge strengths);
+        ``epsilon`` (dense).
     data : path, optional
         The folder that holds the files; the environment variable ``POLYAK_DATA`` otherwise.
 
@@ -173,14 +171,9 @@ def _lewis(folder: Path | None) -> tuple[Part, Part]:
     return (X, np.concatenate(labels[:-1])), (matrices[-1], labels[-1])
 
 
-def _pascal(name: str, folder: Path | None) -> tuple[Part, Part]:
-    from reproduction.datasets.pascal import load_pascal
-
-    if name == "epsilon" and files_of(name, folder) == EPSILON:
-        train_and_test = find(folder, EPSILON[0]), find(folder, EPSILON[1])
-        (X, y), (X_test, y_test) = read_svmlight(*train_and_test, 2000)
-        return (X.toarray(), y), (X_test.toarray(), y_test)
-    return load_pascal(name, folder)
+def _epsilon(folder: Path | None) -> tuple[Part, Part]:
+    (X, y), (X_test, y_test) = read_svmlight(*(find(folder, file) for file in EPSILON), 2000)
+    return (X.toarray(), y), (X_test.toarray(), y_test)
 
 
 def _covtype(folder: Path | None) -> tuple[Part, Part]:
@@ -241,7 +234,7 @@ _LOADERS: dict[str, Callable[[Path | None], tuple[Part, Part]]] = {
     "mnist": partial(_mnist, True),
     "mnist10": partial(_mnist, False),
     "mnist9": _mnist9,
-    **{name: partial(_pascal, name) for name in PASCAL},
+    "epsilon": _epsilon,
 }
 NAMES = tuple(_LOADERS)
 """What `load` knows."""

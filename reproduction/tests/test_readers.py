@@ -6,84 +6,9 @@ import gzip
 import numpy as np
 import pytest
 
-from polyak.errors import DataError
-from reproduction.datasets import gaussian_rows, load, load_benchmark, pascal
+from reproduction.datasets import gaussian_rows, load, load_benchmark
 from reproduction.datasets.benchmark import form_here
 from reproduction.datasets.digit_features import digit_features
-
-
-def write_challenge(folder, name, rows, labels):
-    (folder / f"{name}_train.dat.bz2").write_bytes(bz2.compress(rows))
-    (folder / f"{name}_train.lab.bz2").write_bytes(bz2.compress(labels))
-
-
-def text_of(X):
-    # With the blank at the end of each line that the challenge's files have.
-    return b"".join(b" ".join(b"%.9g" % v for v in row) + b" \n" for row in X.tolist())
-
-
-def labels_of(y):
-    return b"".join(b"%d\n" % label for label in y)
-
-
-@pytest.mark.parametrize("name", ["gamma", "delta", "alpha", "beta"])
-def test_challenge_text(tmp_path, name):
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(27, 500)).astype(np.float32) * 3, random.choice([-1, 1], 27)
-    write_challenge(tmp_path, name, text_of(X), labels_of(y))
-    (A, a), (B, b) = load(name, tmp_path)
-    assert (len(A), len(B)) == (24, 3)  # a ninth to test on, as in the paper
-    np.testing.assert_array_equal(np.concatenate([a, b]), y)
-    if name in pascal.UNIT_ROWS:
-        X = X / np.linalg.norm(X, axis=1, keepdims=True)
-    np.testing.assert_allclose(np.concatenate([A, B]), X, rtol=1e-6)
-    assert A.dtype == np.float32
-
-
-def test_only_as_many_rows_as_the_paper_uses(tmp_path):
-    (tmp_path / "rows").write_bytes(b"1 2\n" * 5000 + b"not read\n")
-    assert pascal.read_rows("gamma", tmp_path / "rows", 5000, 2).shape == (5000, 2)
-
-
-def test_challenge_letters(tmp_path):
-    random = np.random.default_rng(1)
-    letters = random.integers(0, 4, (10, 200))
-    words = b"\n".join(bytes(b"ACGT"[letter] for letter in word) for word in letters)
-    write_challenge(tmp_path, "dna", words + b"\n", labels_of([1, -1] * 5))
-    (X, _), (X_test, _) = load("dna", tmp_path)
-    assert X.shape == X_test.shape == (5, 800)
-    dense = np.concatenate([X.toarray(), X_test.toarray()]).reshape(10, 200, 4)
-    np.testing.assert_array_equal(dense.argmax(axis=2), letters)
-    np.testing.assert_array_equal(dense.sum(axis=2), 1)
-
-
-@pytest.mark.parametrize(("name", "side"), [("fd", 30), ("ocr", 34)])
-@pytest.mark.parametrize("as_text", [False, True])
-def test_challenge_images(tmp_path, name, side, as_text):
-    pixels = np.random.default_rng(2).integers(1, 256, (9, side * side))
-    content = text_of(pixels) if as_text else pixels.astype(np.uint8).tobytes()
-    write_challenge(tmp_path, name, content, labels_of([1] * 9))
-    (X, _), (X_test, _) = load(name, tmp_path)
-    unit = pixels / np.linalg.norm(pixels, axis=1, keepdims=True)
-    np.testing.assert_allclose(np.concatenate([X, X_test]), unit, rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "labels", "sentence"),
-    [
-        ("alpha", b"1 2 3\n", b"1\n", r"alpha_train\.dat\.bz2, row 1: 3 numbers instead of 500"),
-        ("alpha", b"0 " * 499 + b"x\n", b"1\n", r"alpha_train\.dat\.bz2, rows 1 to 1: .*x"),
-        ("alpha", b"0 " * 500 + b"\n", b"2\n", r"alpha_train\.lab\.bz2, row 1: the label '2'"),
-        ("alpha", b"0 " * 500 + b"\n", b"1\n1\n", r"has 1 rows, but .* has 2 labels"),
-        ("dna", b"A" * 199 + b"N\n", b"1\n", r"dna_train\.dat\.bz2, row 1: 'N' is none of"),
-        ("dna", b"AC\n", b"1\n", r"row 1: 2 letters instead of 200"),
-        ("fd", b"\xff" * 901, b"1\n", r"ends within an image of 900 bytes"),
-    ],
-)
-def test_damage_is_named(tmp_path, name, rows, labels, sentence):
-    write_challenge(tmp_path, name, rows, labels)
-    with pytest.raises(DataError, match=sentence):
-        load(name, tmp_path)
 
 
 def test_epsilon_from_libsvm(tmp_path):
@@ -127,9 +52,9 @@ def test_a_sample_is_called_one(tmp_path):
     assert load_benchmark("rcv1", tmp_path).title == "rcv1 (sample)"
 
 
-def test_half_of_a_set_is_none(tmp_path):
-    (tmp_path / "alpha_train.lab").write_bytes(b"")
-    assert form_here("alpha", tmp_path) == form_here("alpha", "/nowhere") == "stand-in"
+def test_a_set_that_is_absent_has_a_stand_in_or_nothing(tmp_path):
+    (tmp_path / "epsilon_normalized").write_bytes(b"")  # half of a set is none
+    assert form_here("epsilon", tmp_path) == form_here("alpha", tmp_path) == "stand-in"
     assert load_benchmark("alpha", tmp_path, 0.01).title == "alpha (stand-in)"
     assert form_here("beta", tmp_path) is None
     with pytest.raises(FileNotFoundError, match="the files of beta are not in the data folder"):
