@@ -42,6 +42,24 @@ def proposed_schedule(X: Floats, loss: str, lam: float) -> Callable[[int], float
     return schedule(1 / M, lam, 2 / 3 if loss == "squared_error" else 3 / 4)
 
 
+class AveragingRule:
+    """The rule at the end of section 5: averaging begins once θ̂ is better than θ."""
+
+    def __init__(self, features: int) -> None:
+        self.theta_hat = np.zeros(features)
+        self.losses = np.zeros(2)  # moving averages of the losses of θ̂ and θ
+
+    def begins(self, L: Callable[[Any, Any], Any], theta: Floats, x: Floats, y: float) -> bool:
+        """Whether θ̂ is better than θ, with one more row, which neither has learned."""
+        losses = L(np.array([self.theta_hat @ x, theta @ x]), y)
+        self.losses = 0.99 * self.losses + 0.01 * losses
+        return bool(self.losses[0] < self.losses[1])
+
+    def follow(self, theta: Floats) -> None:
+        """Take the next iterate into θ̂."""
+        self.theta_hat = 0.99 * self.theta_hat + 0.01 * theta
+
+
 def asgd(
     X: Floats,
     y: Floats,
@@ -74,18 +92,14 @@ def asgd(
     ASGD / batch 1.98, SGD / ASGD 11.9
     """
     L, L_s = LOSSES[loss]
-    theta, theta_hat = np.zeros((2, X.shape[1]))
-    moving, moving_hat = 0.0, 0.0  # moving averages of the losses of θ and θ̂, section 5
+    theta, rule = np.zeros(X.shape[1]), AveragingRule(X.shape[1])
     rows = enumerate(zip(X, y, strict=True), start=1)
 
     for t, (x, y_t) in rows:  # before averaging: SGD (EqSGD), and the search for t0
-        if t0 is None:
-            moving = 0.99 * moving + 0.01 * L(theta @ x, y_t)
-            moving_hat = 0.99 * moving_hat + 0.01 * L(theta_hat @ x, y_t)
-            if moving_hat < moving:  # "Once θ̂ is better than θ, we begin the ASGD procedure"
-                t0 = t
+        if t0 is None and rule.begins(L, theta, x, y_t):
+            t0 = t  # "Once θ̂ is better than θ, we begin the ASGD procedure"
         theta = (1 - lam * gamma(t)) * theta - gamma(t) * L_s(theta @ x, y_t) * x
-        theta_hat = 0.99 * theta_hat + 0.01 * theta
+        rule.follow(theta)
         if t0 is not None and t > t0:
             break  # θ is the first iterate of the average
 

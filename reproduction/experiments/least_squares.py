@@ -12,11 +12,12 @@ least squares. Second-order SGD has ``γ_t = A⁻¹ / (t + N + 1)``: with fewer 
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from reproduction.algorithm1 import schedule
+from reproduction.algorithm1 import LOSSES, AveragingRule, schedule
 from reproduction.figures import Figure, risk_panels
 from reproduction.pieces import Piece, Result, spaced
 from reproduction.theory import Problem, errors, rates
@@ -56,19 +57,16 @@ def follow(rows: int) -> Result:
 def _start(seed: int) -> int:
     """Return the row at which the rule of section 5 begins to average, in one simulated run."""
     random, gamma = np.random.default_rng([20111107, seed]), schedule(GAMMA0, 0.01, 2 / 3)
-    theta, theta_hat = np.zeros((2, len(CURVATURE)))
-    moving = moving_hat = 0.0
-    t = 0
-    while True:
-        t += 1
+    L, L_s = LOSSES["squared_error"]
+    theta, rule = np.zeros(len(CURVATURE)), AveragingRule(len(CURVATURE))
+    for t in count(1):
         x = random.standard_normal(len(CURVATURE)) * np.sqrt(CURVATURE)
         y = float(x.sum() + random.standard_normal())
-        moving = 0.99 * moving + 0.01 * float(theta @ x - y) ** 2
-        moving_hat = 0.99 * moving_hat + 0.01 * float(theta_hat @ x - y) ** 2
-        if t >= EARLIEST and moving_hat < moving:
+        if rule.begins(L, theta, x, y) and t >= EARLIEST:
             return t
-        theta = theta - gamma(t) * (theta @ x - y) * x
-        theta_hat = 0.99 * theta_hat + 0.01 * theta
+        theta = theta - gamma(t) * L_s(theta @ x, y) * x
+        rule.follow(theta)
+    raise AssertionError  # the rows do not end
 
 
 def numbers(results: dict[str, Result]) -> dict[str, Any]:

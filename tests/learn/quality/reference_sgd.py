@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from polyak.learn.averaging import Averaging
 from polyak.learn.schedules import Polynomial
 from polyak.losses import Loss
+from reproduction.algorithm1 import AveragingRule
 
 Floats = NDArray[np.float64]
 
@@ -25,23 +26,6 @@ class Result:
     start: float
     progressive_loss: float
     """Summed over the rows."""
-
-
-class Detector:
-    """Detects when averaging may begin: when a short average has a lower loss than the iterates."""
-
-    def __init__(self, columns: int) -> None:
-        self.average, self.losses = np.zeros(columns), np.zeros(2)
-
-    def says_begin(self, loss: Loss, x: Floats, target: float, score: float, t: int) -> bool:
-        """Compare the two on one more row."""
-        losses = loss.value(np.array([x @ self.average, score]), target)
-        self.losses = 0.99 * self.losses + 0.01 * losses
-        return t >= 100 and bool(self.losses[0] < self.losses[1])
-
-    def follow(self, theta: Floats) -> None:
-        """Take the next iterate into the short average."""
-        self.average = 0.99 * self.average + 0.01 * theta
 
 
 def learn(
@@ -72,20 +56,20 @@ def learn(
     penalty = np.append(np.full(X.shape[1] - 1, alpha), 0.0)  # that is never penalised
     theta, mean, squares = np.zeros((3, X.shape[1]))  # iterate, average, sums of squares
     total, t, progressive = 0.0, 0, 0.0
-    start, detector = averaging.first_start, Detector(X.shape[1])
+    start, rule = averaging.first_start, AveragingRule(X.shape[1])
     for x, target, w in zip(X, y, np.ones(len(y)) if weights is None else weights, strict=True):
         if w == 0:
             continue
         t += 1
         score = x @ theta
         progressive += w * float(loss.value(x @ mean if total > 0 else score, target))
-        if start < 0 and detector.says_begin(loss, x, target, score, t):
+        if start < 0 and rule.begins(loss.value, theta, x, target) and t >= averaging.earliest:
             start = float(t)
         squares += np.where(squares > 0, np.minimum(x * x, 1e4 * squares), x * x)
         d = _gains(x, squares / t, precondition, fit_intercept=fit_intercept)
         row = x, target, w
         theta = _step(loss, theta, row, rate(t), d, penalty, implicit=implicit, capped=capped)
-        detector.follow(theta)
+        rule.follow(theta)
         if 0 <= start < t:
             count = (t - start) ** averaging.power
             total += count
