@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reproduction.algorithm1 import LOSSES
 from reproduction.theory import (
     Problem,
     averaged_bound,
     averaged_bound_at,
     best_power,
+    decomposition,
     errors,
     iterate_bound_at,
     linear_errors,
@@ -114,3 +116,35 @@ def test_the_best_powers_balance_the_slower_terms():
     assert c / 2 == pytest.approx(1 - c)
     c = best_power(quadratic=False)
     assert c - 1 / 2 == pytest.approx(1 - c)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_a_gradient_is_its_linear_part_and_three_more(loss):
+    random, slope = np.random.default_rng(1), LOSSES[loss][1]
+    X = random.normal(size=(500, 3))
+    y = np.where(X @ [1.0, -1.0, 0.5] + random.logistic(size=500) > 0, 1.0, -1.0)
+
+    def gradients(theta):
+        return slope(X @ theta, y)[:, None] * X
+
+    def hessian(theta):
+        s = X @ theta
+        return (X.T * (slope(s + 1e-5, y) - slope(s - 1e-5, y)) / 2e-5) @ X / 500
+
+    optimum = np.zeros(3)
+    for _ in range(10):
+        optimum = optimum - np.linalg.solve(hessian(optimum), gradients(optimum).mean(axis=0))
+    A, bend = hessian(optimum), []
+    for far in (0.1, 0.01):
+        delta = far * np.array([1.0, 2.0, -1.0])
+        parts = decomposition(optimum + delta, optimum, A, gradients)
+        np.testing.assert_allclose(
+            A @ delta + parts.xi1 + parts.xi2 + parts.xi3, gradients(optimum + delta)
+        )
+        np.testing.assert_allclose(parts.xi1.mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(parts.xi2.mean(axis=0), 0, atol=1e-12)
+        bend.append(np.linalg.norm(parts.xi3))
+    if loss == "squared_error":
+        assert max(bend) < 1e-9
+    else:  # of the order of the squared distance
+        assert 80 < bend[0] / bend[1] < 120

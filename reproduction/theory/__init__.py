@@ -27,6 +27,7 @@ from reproduction.theory.linear import (
 )
 from reproduction.theory.remainders import (
     combined_bound,
+    decomposition,
     non_quadratic_bound,
     regression_bound,
     regression_bound_at,
@@ -43,6 +44,7 @@ __all__ = [
     "c0",
     "c1",
     "combined_bound",
+    "decomposition",
     "errors",
     "gamma_lemma",
     "iterate_bound_at",

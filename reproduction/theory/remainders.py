@@ -1,12 +1,52 @@
-"""Sections 3 and 4: what is added for least squares, and for losses that are not quadratic."""
+"""Sections 2 to 4: what a gradient has beside the linear equation's noise, and bounds of it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from reproduction.theory.constants import Floats, c0, rate_sum
 from reproduction.theory.linear import Bound
+
+
+class Decomposition(NamedTuple):
+    """The parts of each row's gradient beside ``A (θ - θ*)``; rows by features, but for the last.
+
+    Attributes
+    ----------
+    xi1, xi2 : arrays
+        Noise at the optimum, and noise away from it. The mean over the rows is zero.
+    xi3 : array
+        What the mean gradient has beyond its linear part; zero for squared error.
+    """
+
+    xi1: Floats
+    xi2: Floats
+    xi3: Floats
+
+
+def decomposition(
+    theta: Floats, optimum: Floats, A: Floats, gradients: Callable[[Floats], Floats]
+) -> Decomposition:
+    """Return ``ξ⁽¹⁾``, ``ξ⁽²⁾`` and ``ξ⁽³⁾`` of equally likely rows at θ (`EqSGDDecomposed`).
+
+    ``gradients`` returns every row's gradient at a point, and ``A`` is the derivative of their mean
+    at the optimum.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0], [2.0]]), np.array([1.0, -0.5])  # least squares: the optimum is 0
+    >>> decomposition(np.ones(1), np.zeros(1), X.T @ X / 2, lambda w: X * (X @ w - y)[:, None])
+    Decomposition(xi1=array([[-1.],
+           [ 1.]]), xi2=array([[-1.5],
+           [ 1.5]]), xi3=array([0.]))
+    """
+    at_theta, at_optimum = gradients(theta), gradients(optimum)
+    mean = at_theta.mean(axis=0)
+    return Decomposition(at_optimum, at_theta - at_optimum - mean, mean - A @ (theta - optimum))
 
 
 def regression_bound(
