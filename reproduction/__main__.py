@@ -113,7 +113,9 @@ def _run(options: argparse.Namespace) -> int:
     numbers: dict[str, Any] = {}
     for module in modules.values():
         numbers |= module.numbers(results)
-    judged = [judge(one, numbers) for one in SENTENCES if one.experiment in asked]
+    judged = [
+        judge(one, numbers, quick=options.quick) for one in SENTENCES if one.experiment in asked
+    ]
     figures = [figure for module in modules.values() for figure in module.figures(results)]
     tables = [
         table

@@ -57,8 +57,10 @@ def write_report(
 
 
 def command_of(judged: Judged) -> str:
-    """Return the command that computes a verdict."""
-    return f"python -m reproduction {judged.sentence.experiment}"
+    """Return the command that computes a verdict; experiments on data need their folder."""
+    needs_data = judged.sentence.whole_sets or judged.sentence.experiment == "benchmarks"
+    more = " --data DIR" if needs_data else ""
+    return f"python -m reproduction {judged.sentence.experiment}{more}"
 
 
 def markdown_of(
@@ -84,9 +86,10 @@ def markdown_of(
         _table(["the paper", "verdict", "measured here", "command"], lines, "sentences"),
         "## How each sentence is judged",
         "A limit follows from the words of the sentence. A number that is measured has a 95% "
-        "interval by Student's t over the orders of the rows; a verdict is *undecided* where the "
-        "limit lies within it, with the number of further orders that would be needed. Sentences "
-        "that can be read in two ways are judged in both.",
+        "interval by Student's t over the orders of the rows, in which the error of the test rows "
+        "is counted by their jackknife; a verdict is *undecided* where the limit lies within it, "
+        "with the number of further orders that would be needed. Sentences that can be read in "
+        "several ways are judged in all of them.",
         _table(["sentence", "criterion", "an earlier limit"], words, "criteria"),
         "## Figures and tables",
     ]

@@ -36,22 +36,41 @@ class Number:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
-def student(values: Sequence[float] | np.ndarray, limit: float = 0.0) -> Number:
+def student(
+    values: Sequence[float] | np.ndarray, limit: float = 0.0, left_out: Sequence[float] = ()
+) -> Number:
     """Return the mean of independent values with Student's 95% interval.
+
+    ``left_out`` are the means without each group of the test rows in turn, all values being of the
+    same rows: their jackknife variance is added, with Welch's degrees of freedom.
 
     Examples
     --------
     >>> found = student([1.0, 2.0, 3.0, 4.0])
     >>> found.value, round(found.low, 2), round(found.high, 2), found.orders
     (2.5, 0.45, 4.55, (0,))
+    >>> found = student([1.0, 2.0, 3.0, 4.0], left_out=[2.1, 2.9, 2.0, 3.0])
+    >>> round(found.low, 2), round(found.high, 2)
+    (-0.01, 5.01)
     """
-    found = np.asarray(values, float)
-    n, mean = len(found), float(found.mean())
+    values = np.asarray(values, float)
+    n, mean, groups = len(values), float(values.mean()), len(left_out)
     if n < 2:
         return Number(mean, -np.inf, np.inf)
-    half = float(student_t.ppf((1 + CONFIDENCE) / 2, n - 1) * found.std(ddof=1) / np.sqrt(n))
-    needed = n * (half / max(abs(mean - limit), 1e-12)) ** 2
-    return Number(mean, mean - half, mean + half, (max(0, int(np.ceil(min(needed, 1e9))) - n),))
+    of_orders = float(values.var(ddof=1)) / n
+    of_rows = (groups - 1) * float(np.var(left_out)) if groups else 0.0
+    freedom = n - 1.0
+    if of_rows > 0:
+        squares = of_orders**2 / (n - 1) + of_rows**2 / (groups - 1)
+        freedom = (of_orders + of_rows) ** 2 / squares
+    quantile = float(student_t.ppf((1 + CONFIDENCE) / 2, freedom))
+    half = quantile * float(np.sqrt(of_orders + of_rows))
+    # More orders make the first variance smaller, and leave that of the test rows as it is.
+    room = (max(abs(mean - limit), 1e-12) / quantile) ** 2 - of_rows
+    if room <= 0:
+        return Number(mean, mean - half, mean + half)
+    needed = max(0, int(np.ceil(min(n * of_orders / room, 1e9))) - n)
+    return Number(mean, mean - half, mean + half, (needed,))
 
 
 def count_of(numbers: Sequence[Number], limit: float) -> Number:
@@ -88,6 +107,8 @@ class Sentence:
         What was measured, a template with the keys of numbers.
     changed : str
         The commit of an earlier limit, and why it was changed.
+    whole_sets : bool
+        Whether it speaks of a pass over the paper's sets, so that a part of them cannot decide it.
     """
 
     quote: str
@@ -99,6 +120,7 @@ class Sentence:
     criterion: str
     measured: str
     changed: str = ""
+    whole_sets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +132,11 @@ class Judged:
     measured: str
 
 
-def judge(sentence: Sentence, numbers: Mapping[str, Any]) -> Judged:
+def judge(sentence: Sentence, numbers: Mapping[str, Any], *, quick: bool = False) -> Judged:
     """Compare the numbers of a sentence with its limit.
 
-    Several readings of a sentence are judged apart: if some hold, it holds in one reading.
+    Several readings of a sentence are judged apart: if some hold and others do not, it holds in
+    one reading. A quick run leaves open what only whole sets decide.
     """
     limit = numbers.get(sentence.limit) if isinstance(sentence.limit, str) else sentence.limit
     states, more = {}, []
@@ -122,10 +145,14 @@ def judge(sentence: Sentence, numbers: Mapping[str, Any]) -> Judged:
         more += [orders] if orders is not None else []
     verdict = _together(list(states.values()))
     measured = re.sub(r"\{([^}]+)\}", lambda key: _shown(numbers.get(key[1])), sentence.measured)
+    if quick and sentence.whole_sets:
+        return Judged(sentence, UNKNOWN, measured + " (parts of the sets, which decide nothing)")
     if len(set(states.values())) > 1:
         measured += " [" + "; ".join(f"{name}: {state}" for name, state in states.items()) + "]"
     if verdict == UNDECIDED:
-        measured += f" ({min(more):,} further orders needed)" if more else " (more orders needed)"
+        measured += (
+            f" ({min(more):,} further orders needed)" if more else " (more test rows needed)"
+        )
     return Judged(sentence, verdict, measured)
 
 
@@ -148,7 +175,7 @@ def _compare(found: Any, sense: str, limit: float | None) -> tuple[str, int | No
 def _together(states: list[str]) -> str:
     if len(set(states)) == 1:
         return states[0]
-    if HOLDS in states:
+    if HOLDS in states and FAILS in states:
         return ONE_READING
     return UNDECIDED if UNDECIDED in states else UNKNOWN
 

@@ -32,8 +32,8 @@ class BenchmarkSet:
     ----------
     paper : PaperSet
         What the paper says of the set.
-    form : {"real", "sample", "stand-in"}
-        The paper's rows, a sample of them, or generated rows of the same shape.
+    form : {"real", "sample", "stand-in", "other"}
+        The paper's rows, a sample of them, generated rows of the same shape, or another set.
     X, y, X_test, y_test : arrays; the rows may be compressed sparse
     """
 
@@ -47,7 +47,7 @@ class BenchmarkSet:
     @property
     def title(self) -> str:
         """The name, marked where the rows are not the paper's."""
-        return self.paper.name + ("" if self.form == "real" else f" ({self.form})")
+        return self.paper.name + ("" if self.form in ("real", "other") else f" ({self.form})")
 
 
 def form_here(name: str, data: str | os.PathLike[str] | None = None) -> str | None:

@@ -172,7 +172,8 @@ def _lewis(folder: Path | None) -> tuple[Part, Part]:
 
 
 def _epsilon(folder: Path | None) -> tuple[Part, Part]:
-    (X, y), (X_test, y_test) = read_svmlight(*(find(folder, file) for file in EPSILON), 2000)
+    train, test = (find(folder, file) for file in EPSILON)
+    (X, y), (X_test, y_test) = read_svmlight(train, test, 2000)
     return (X.toarray(), y), (X_test.toarray(), y_test)
 
 

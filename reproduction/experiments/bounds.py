@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduction.algorithm1 import LOSSES, asgd, schedule
+from reproduction.experiments.linear import power_of
 from reproduction.figures import Figure, Panel, Series
 from reproduction.pieces import Piece, Result, spaced
 from reproduction.theory import (
@@ -240,7 +241,7 @@ def numbers(results: dict[str, Result]) -> dict[str, Any]:
             for i, K in enumerate(LATER)
         },
         "bounds overtaking": max(K) if None not in K else None,
-        "bounds overtaking grows": K[1] / K[0] if None not in K else None,
+        "bounds overtaking power": power_of(K),
         "bounds printed": float(np.max(b["printed"])),
         "bounds printed problems": float(np.sum(np.max(b["printed"], axis=1) > 1)),
         "bounds problems": float(len(b["printed"])),

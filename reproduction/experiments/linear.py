@@ -5,7 +5,6 @@ Ten directions, three of curvature 1 and seven of curvature λ0; the noise is ``
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,9 @@ from reproduction.theory import (
 
 Floats = NDArray[np.float64]
 SETTINGS, SETTING_ROWS = 40, 3000
-FLATTEST, STARTS, LONGEST = (0.2, 0.02, 0.002), (1.0, 10.0), 1000.0
+FLATTEST, LONGEST = (0.2, 0.02, 0.002), 1000.0
+STARTS, AT_OPTIMUM = (1.0, 10.0), 0.0
+"""Starts: at the distance of one row's noise, ten times as far, and where only noise is left."""
 COUNT = np.array([3.0, 7.0])
 DECAYS = (0.0, 0.1, 1.0, 10.0)
 """Values of a to try, in units of λ0."""
@@ -43,9 +44,10 @@ def pieces(quick: bool, data: str | None) -> list[Piece]:
                 f"linear-{flat:g}-{start:g}",
                 against_sgd,
                 {"flat": flat, "start": start, "longest": longest},
+                version=2,
             )
             for flat in FLATTEST
-            for start in STARTS
+            for start in (AT_OPTIMUM, *STARTS)
         ),
         Piece("linear-arbitrary", arbitrary, {"rows": FOR_LONG // 20 if quick else FOR_LONG}),
     ]
@@ -81,7 +83,7 @@ def _covariance(random: np.random.Generator, dimensions: int = 6) -> Floats:
 
 def against_sgd(flat: float, start: float, longest: float) -> Result:
     """Follow ASGD with a = λ0 and other values of a, and SGD at its best: a = λ0 and c = 1."""
-    rows = sorted({round(row) for row in np.geomspace(1, longest / flat, 60)})
+    rows = sorted({round(row) for row in np.geomspace(1, longest / flat, 300)})
     values, K = np.array([1.0, flat]), flat * np.array(rows)
     gammas = [rates(rows[-1], 1.0, a * flat, 2 / 3) for a in DECAYS]
     gammas.append(rates(rows[-1], 1.0, flat, 1.0))
@@ -112,6 +114,26 @@ def overtakes(result: Result) -> float | None:
     return stays_within(result["K"], np.array(result["ASGD"]) / np.array(result["SGD"]), 1.0)
 
 
+def in_region(result: Result) -> float | None:
+    """Return the K from which the average stays within twice the error of second-order SGD."""
+    return stays_within(result["K"], np.array(result["ASGD"]) / np.array(result["best"]))
+
+
+def power_of(K: list[float | None]) -> float | None:
+    """Return the power of 1/λ0 with which rows grow between the two smallest of λ0.
+
+    ``K`` are the rows in units of 1/(λ0 γ0), each for a tenth of the λ0 before.
+
+    Examples
+    --------
+    >>> power_of([20.0, 10.0, 10.0]), power_of([1.0, 1.0, 10.0]), power_of([1.0, None, 1.0])
+    (1.0, 2.0, None)
+    """
+    if any(k is None for k in K):
+        return None
+    return 1.0 + float(np.log10(K[-1] / K[-2]))  # type: ignore[operator]
+
+
 def a_zero(result: Result) -> Floats:
     """Return the error with a = 0 over the lowest of all values of a."""
     return np.asarray(np.array(result["by a"])[0] / np.min(result["by a"], axis=0))
@@ -119,35 +141,37 @@ def a_zero(result: Result) -> Floats:
 
 def numbers(results: dict[str, Result]) -> dict[str, Any]:
     """Return what the paper's section 2 speaks of."""
-    runs = {(f, s): results[f"linear-{f:g}-{s:g}"] for f in FLATTEST for s in STARTS}
-    when = {key: overtakes(result) for key, result in runs.items()}
-    found: dict[str, Any] = {
+    every = {
+        (f, s): results[f"linear-{f:g}-{s:g}"] for s in (AT_OPTIMUM, *STARTS) for f in FLATTEST
+    }
+    shares = {key: (np.array(r["K"]), a_zero(r)) for key, r in every.items()}
+    numbers: dict[str, Any] = {
         "linear theorem": float(np.max(results["linear-settings"]["shares"])),
         "linear bounds": max(
             float(np.max(np.array(r[n]) / np.array(r[f"bound of {n}"])))
-            for r in runs.values()
+            for r in every.values()
             for n in ("ASGD", "SGD")
         ),
-        "linear a=0": max(float(a_zero(r)[np.array(r["K"]) >= 1].max()) for r in runs.values()),
-        "linear a=0 before": max(float(a_zero(r).max()) for r in runs.values()),
+        "linear a=0": max(o[K >= 1].max() for (_, s), (K, o) in shares.items() if s in STARTS),
+        "linear a=0 noise": max(o[K >= 1].max() for (_, s), (K, o) in shares.items() if not s),
+        "linear a=0 before": max(o.max() for (_, s), (K, o) in shares.items() if s in STARTS),
     }
     for start in STARTS:
-        K = [when[flat, start] for flat in FLATTEST]
-        known = all(k is not None for k in K)
-        grows = max(b / a for a, b in pairwise(K)) if known else None  # type: ignore[operator]
-        found[f"linear overtaking grows {start:g}"] = grows
-        for flat, k in zip(FLATTEST, K, strict=True):
-            found[f"linear overtaking {flat:g} {start:g}"] = k
+        for what, when in (("overtaking", overtakes), ("region", in_region)):
+            K = [when(every[flat, start]) for flat in FLATTEST]
+            numbers[f"linear {what} power {start:g}"] = power_of(K)
+            for flat, k in zip(FLATTEST, K, strict=True):
+                numbers[f"linear {what} {flat:g} {start:g}"] = k
     over, rows = np.array(results["linear-arbitrary"]["over"]), results["linear-arbitrary"]["rows"]
     matched, bad = (stays_within(rows, line) for line in over)
-    found |= {
+    numbers |= {
         "linear rows a=λ0": matched,
         "linear rows a=1": bad,
         "linear factor": bad / matched if matched and bad else None,
         "linear limit": float(abs(over[0, -1] - 1) / abs(over[0, -17] - 1)),
         "linear last": float(over[0, -1]),
     }
-    return found
+    return numbers
 
 
 def figures(results: dict[str, Result]) -> list[Figure]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.report import BEGIN, END, markdown_of
+from reproduction.report import BEGIN, END, command_of, markdown_of
+from reproduction.sentences import SENTENCES
 from reproduction.verdicts import Judged, Sentence
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +75,12 @@ def test_symbols_are_not_read_as_emphasis():
         "“θ\\*\\_t \\| x” *section 1* | **holds** | a\\_b\\*c | `python -m reproduction linear` |"
         in text
     )
+
+
+def test_commands_that_need_data_say_so():
+    commands = {one.experiment: command_of(Judged(one, "holds", "")) for one in SENTENCES}
+    assert commands["linear"] == "python -m reproduction linear"
+    assert commands["benchmarks"] == "python -m reproduction benchmarks --data DIR"
 
 
 def test_the_page_shows_the_verdicts_of_the_run_it_keeps():

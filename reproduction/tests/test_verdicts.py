@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,30 @@ def test_readings_are_judged_apart():
     assert judge(sentence(first="x", second="y"), {"x": 3.0, "y": 2.0}).verdict == "does not hold"
 
 
+@pytest.mark.parametrize(("other", "verdict"), [(0.5, "holds"), (None, "cannot be told")])
+def test_a_reading_that_is_open_decides_nothing(other, verdict):
+    assert judge(sentence(first="x", second="y"), {"x": 0.5, "y": other}).verdict == verdict
+    open_ = {"x": 2.0, "y": Number(0.9, 0.5, 1.3, (30,))}
+    assert judge(sentence(first="x", second="y"), open_).verdict == "undecided"
+
+
+def test_parts_of_the_sets_decide_nothing():
+    whole = replace(sentence(), whole_sets=True)
+    assert judge(whole, {"x": 0.5}).verdict == "holds"
+    found = judge(whole, {"x": 0.5}, quick=True)
+    assert found.verdict == "cannot be told"
+    assert found.measured.startswith("x is 0.5")
+
+
+def test_more_orders_do_not_make_test_rows_more():
+    values, rows = np.random.default_rng(0).normal(1.0, 0.1, 25), [0.0, 2.0] * 10
+    found = student(values, 0.9, rows)
+    assert found.low < 0.9 < found.high
+    assert found.orders == ()
+    shown = judge(sentence(limit=0.9), {"x": found}).measured
+    assert shown.endswith("(more test rows needed)")
+
+
 def test_the_interval_is_students():
     values = np.random.default_rng(0).normal(1.0, 2.0, 25)
     found = student(values)
@@ -72,4 +97,5 @@ def test_every_sentence_has_an_experiment_and_a_criterion():
         assert one.experiment in EXPERIMENTS
         assert one.criterion
         assert one.readings
+        assert one.whole_sets or one.experiment != "benchmarks" or one.limit == 0.45  # beta
         assert not one.changed or re.search(r"\b[0-9a-f]{7}\b", one.changed)
