@@ -10,6 +10,9 @@ from types import SimpleNamespace
 import pytest
 from pages import ROOT
 
+from reproduction.datasets import NAMES, PAPER_SETS
+from reproduction.datasets.benchmark import STAND_INS
+
 PAGE = ROOT / "docs" / "paper-to-code.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (\d+) \| (.*) \| (.*) \|$", TEXT, re.MULTILINE)
@@ -41,6 +44,16 @@ def test_every_element_of_the_paper_is_there():
     assert [int(number) for number, *_ in ROWS] == list(range(1, 42))
     elements = " ".join(what for _, what, _ in ROWS)
     assert not [label for label in LABELS if f"`{label}`" not in elements]
+
+
+@pytest.mark.parametrize("element", ["35", "37"])
+def test_sets_that_are_shown_by_nothing_are_named(element):
+    absent = [name for name in PAPER_SETS if name not in (*STAND_INS, *NAMES)]
+    where = next(where for number, _, where in ROWS if number == element)
+    words = " ".join(where.split()).replace(" and ", ", ")
+    assert f"{', '.join(absent)} are absent" in words
+    for name in STAND_INS:
+        assert (element == "37" and PAPER_SETS[name].table == 1) or name in words
 
 
 def test_every_element_says_where_it_is():
