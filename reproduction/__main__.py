@@ -87,7 +87,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from reproduction.bar import Bar
     from reproduction.pieces import run_pieces
     from reproduction.report import about_run, write_page, write_report
     from reproduction.sentences import SENTENCES
@@ -100,16 +99,15 @@ def _run(options: argparse.Namespace) -> int:
     }
     pieces = [p for module in modules.values() for p in module.pieces(options.quick, options.data)]
     folder, finished = Path(options.out), 0
-    shown = not options.quiet
 
     def done(piece: Piece, was_there: bool) -> None:
         nonlocal finished
         finished += 1
-        words = f"{finished}/{len(pieces)} {piece.name}{' was there already' if was_there else ''}"
-        bar.show(finished, len(pieces), words)
+        if not options.quiet:
+            words = f"{piece.name}{' was there already' if was_there else ''}"
+            print(f"{finished}/{len(pieces)} {words}", file=sys.stderr, flush=True)
 
-    with Bar("computing", live=shown, every=0.0 if shown else None) as bar:
-        results = run_pieces(pieces, folder / "pieces", done, options.workers)
+    results = run_pieces(pieces, folder / "pieces", done, options.workers)
     numbers: dict[str, Any] = {}
     for module in modules.values():
         numbers |= module.numbers(results)

@@ -11,8 +11,8 @@ from reproduction.verdicts import Sentence
 
 REGION = (
     "“asymptotic region”, “close”: at most twice the limit, and it stays so. The proof of the "
-    "corollary on sample sizes lets the region begin where the second term of the bound is no more "
-    "than the first"
+    "corollary on sample sizes lets the region begin where the second term of the bound is no "
+    "more than the first"
 )
 CONVERGES = (
     "“asymptotically as good”: the ratio to the error of batch tends to 1, so that its distance "
@@ -43,37 +43,36 @@ ORDER_OF = (
     "rows needed grow with the power 1 of 1/λ₀, to one decimal"
 )
 FLOOR = (
-    "e0951ca let the rule of section 5 begin at row 100 at the earliest, as Table 1 suggests, when "
-    "results at quick sizes were known: without that it begins at row 3, and the ratio after "
+    "e0951ca let the rule of section 5 begin at row 100 at the earliest, as Table 1 suggests, "
+    "when results at quick sizes were known: without that it begins at row 3, and the ratio after "
     "31,623 rows is 2.1"
 )
 SECTION_5 = "averaging by section 5, not before row 100: a floor set when results were known"
 TEN_BEFORE = (
-    "4c3959a allowed ten such units, a constant that O(·) does not name; e0951ca asked that K does "
-    "not grow from one λ₀ to the next, and judged overtaking only: with that, and results known, "
-    "the region from a far start fails by 1.6%"
+    "4c3959a allowed ten such units, a constant that O(·) does not name; e0951ca asked that K "
+    "does not grow from one λ₀ to the next, and judged overtaking only: with that, and results "
+    "known, the region from a far start fails by 1.6%"
 )
 
 SENTENCES = (
     Sentence(
-        "If this optimal matrix step size is used, then asymptotically second order SGD is as good "
-        "as explicitly optimizing the empirical loss",
+        "If this optimal matrix step size is used, then asymptotically second order SGD is as "
+        "good as explicitly optimizing the empirical loss",
         "section 1",
         "least_squares",
         {"": "least_squares converges second-order SGD"},
         "<",
         1.0,
         CONVERGES,
-        "its expected excess risk is {least_squares last second-order SGD} times batch's after the "
-        "last row (section 6.2's problem), with the matrix step A⁻¹/(t + N + 1)",
+        "its expected excess risk is {least_squares last second-order SGD} times batch's after "
+        "the last row (section 6.2's problem), with the matrix step A⁻¹/(t + N + 1)",
         "e0951ca chose that step: with A⁻¹/t, which is as good asymptotically, the first steps "
         "are so long that the risk is 42,000,000 times batch's after 10⁶ rows, and falls tenfold "
         "with ten times the rows",
     ),
     Sentence(
         "θ̄_t converges to θ* as good as full second order SGD, which means that if there are "
-        "enough "
-        "training samples, ASGD can obtain the parameter as good as the empirical optimal "
+        "enough training samples, ASGD can obtain the parameter as good as the empirical optimal "
         "parameter",
         "section 1",
         "least_squares",
@@ -96,8 +95,7 @@ SENTENCES = (
     ),
     Sentence(
         "The above bound … is the best possible asymptotic convergence rate that can be achieved "
-        "by "
-        "any algorithms",
+        "by any algorithms",
         "section 2, after the first corollary",
         "linear",
         {"": "linear limit"},
@@ -109,8 +107,7 @@ SENTENCES = (
     ),
     Sentence(
         "If we choose a=λ₀, it takes t=O((λ₀γ₀)⁻¹) samples for θ̄_t … to reach the asymptotic "
-        "region. "
-        "And at this point, θ̄_t begins to become better than θ_t",
+        "region. And at this point, θ̄_t begins to become better than θ_t",
         "section 2, the corollary for a = λ₀",
         "linear",
         {
@@ -122,12 +119,12 @@ SENTENCES = (
         "<",
         1.05,
         f"{ORDER_OF}. {REGION}",
-        "within twice the error of second-order SGD from K/(λ₀γ₀) rows on, "
-        "K = {linear region 0.2 1}, {linear region 0.02 1}, {linear region 0.002 1} for λ₀ = 0.2, "
-        "0.02, 0.002 (from a start ten times as far {linear region 0.2 10}, "
-        "{linear region 0.02 10}, {linear region 0.002 10}); better than SGD at its best from "
-        "K = {linear overtaking 0.2 1}, {linear overtaking 0.02 1}, {linear overtaking 0.002 1} on "
-        "({linear overtaking 0.2 10}, {linear overtaking 0.02 10}, {linear overtaking 0.002 10})",
+        "within twice the error of second-order SGD from K/(λ₀γ₀) rows on, K = {linear region 0.2 "
+        "1}, {linear region 0.02 1}, {linear region 0.002 1} for λ₀ = 0.2, 0.02, 0.002 (from a "
+        "start ten times as far {linear region 0.2 10}, {linear region 0.02 10}, {linear region "
+        "0.002 10}); better than SGD at its best from K = {linear overtaking 0.2 1}, {linear "
+        "overtaking 0.02 1}, {linear overtaking 0.002 1} on ({linear overtaking 0.2 10}, {linear "
+        "overtaking 0.02 10}, {linear overtaking 0.002 10})",
         TEN_BEFORE,
     ),
     Sentence(
@@ -151,29 +148,29 @@ SENTENCES = (
         "the sentence concludes from the corollary on the rows to the asymptotic region: from "
         "1/(λ₀γ₀) rows on the error with a = 0 is the lowest of all values of a tried, in every "
         "problem; the sentence says “always”, so from a start at θ*, too, where only noise is left",
-        "from 1/(λ₀γ₀) rows on the exact error with a = 0 is at most {linear a=0} times the lowest "
-        "of a = 0, 0.1λ₀, λ₀ and 10λ₀, c = 2/3, and from a start at θ* up to "
-        "{linear a=0 noise} times; before those rows, up to {linear a=0 before} times",
+        "from 1/(λ₀γ₀) rows on the exact error with a = 0 is at most {linear a=0} times the "
+        "lowest of a = 0, 0.1λ₀, λ₀ and 10λ₀, c = 2/3, and from a start at θ* up to {linear a=0 "
+        "noise} times; before those rows, up to {linear a=0 before} times",
         "e0951ca set it when results at quick sizes were known: from the first row on, a stricter "
         "“always”, the sentence does not hold",
     ),
     Sentence(
-        "If we use some arbitrary value such as 1 for a, … it needs much more samples to reach the "
-        "asymptotic region in situations where λ₀ is very small",
+        "If we use some arbitrary value such as 1 for a, … it needs much more samples to reach "
+        "the asymptotic region in situations where λ₀ is very small",
         "section 2, after CorollarySampleSize2",
         "linear",
         {"": "linear factor"},
         ">=",
         50.0,
-        "“much more”: at least the factor of the corollary itself, (a/λ₀)^(c/(1−c)) = 50 for "
-        "λ₀ = 0.02, a = 1 and c = 1/2",
-        "with a = λ₀ from {linear rows a=λ0} rows on, with a = 1 from {linear rows a=1}: "
-        "{linear factor} times as many",
+        "“much more”: at least the factor of the corollary itself, (a/λ₀)^(c/(1−c)) = 50 for λ₀ = "
+        "0.02, a = 1 and c = 1/2",
+        "with a = λ₀ from {linear rows a=λ0} rows on, with a = 1 from {linear rows a=1}: {linear "
+        "factor} times as many",
         "4c3959a asked for ten times as many, which the corollary does not say",
     ),
     Sentence(
-        "With Assumption (A_Xi2Bound) (A_DeltaBound), we have t E‖I⁽²⁾‖_A² ≤ "
-        "(1+c₀)²c₁((1+c₂)/t · ‖Δ₀‖_A² + c₃γ₀/(1−c) · (1+aγ₀t)^−c)",
+        "With Assumption (A_Xi2Bound) (A_DeltaBound), we have t E‖I⁽²⁾‖_A² ≤ (1+c₀)²c₁((1+c₂)/t · "
+        "‖Δ₀‖_A² + c₃γ₀/(1−c) · (1+aγ₀t)^−c)",
         "section 3, LemmaRegression",
         "bounds",
         {"": "bounds regression"},
@@ -189,8 +186,8 @@ SENTENCES = (
         {"": "bounds off quadratic"},
         "<=",
         0.01,
-        "the sentence is about the corollary's bound: the power with which it falls is greatest at "
-        "2/3, to the width of the grid of c, 0.01",
+        "the sentence is about the corollary's bound: the power with which it falls is greatest "
+        "at 2/3, to the width of the grid of c, 0.01",
         "the bound falls fastest with c = {bounds best quadratic}; the exact error of a "
         "least-squares problem is lowest with c = {bounds lowest}",
         "4c3959a judged the error of an example, of which the sentence does not speak; e0951ca "
@@ -214,10 +211,9 @@ SENTENCES = (
         "<=",
         0.1,
         "“negligible”: an order of magnitude below SGD's error from some K/(λ₀γ₀) rows on that "
-        "does "
-        "not depend on λ₀; K = 100 is tried",
-        "E‖I⁽²⁾‖_A² is at most {bounds negligible 1}, {bounds negligible 10} and "
-        "{bounds negligible 100} of SGD's exact error at K = 1, 10 and 100",
+        "does not depend on λ₀; K = 100 is tried",
+        "E‖I⁽²⁾‖_A² is at most {bounds negligible 1}, {bounds negligible 10} and {bounds "
+        "negligible 100} of SGD's exact error at K = 1, 10 and 100",
     ),
     Sentence(
         "we conclude that ASGD begins to outperform SGD after t>O((λ₀γ₀)⁻¹)",
@@ -227,8 +223,8 @@ SENTENCES = (
         "<",
         1.05,
         ORDER_OF,
-        "on least squares from K/(λ₀γ₀) rows on, K at most {bounds overtaking}; the rows "
-        "grow with the power {bounds overtaking power} of 1/λ₀",
+        "on least squares from K/(λ₀γ₀) rows on, K at most {bounds overtaking}; the rows grow "
+        "with the power {bounds overtaking power} of 1/λ₀",
         TEN_BEFORE,
     ),
     Sentence(
@@ -241,9 +237,8 @@ SENTENCES = (
         1.0,
         BOUND,
         "as printed it is exceeded on {bounds printed problems} of {bounds problems} problems, up "
-        "to "
-        "{bounds printed} times, because the proof takes Δ_j for Δ_(j−1); with 1 + c₅ for c₅ and "
-        "2(1 + c₂)c₃ for 2c₂c₃ it is not: at most {bounds repaired} of the bound",
+        "to {bounds printed} times, because the proof takes Δ_j for Δ_(j−1); with 1 + c₅ for c₅ "
+        "and 2(1 + c₂)c₃ for 2c₂c₃ it is not: at most {bounds repaired} of the bound",
     ),
     Sentence(
         "The best convergence rate is obtained when c=3/4",
@@ -269,31 +264,28 @@ SENTENCES = (
     ),
     Sentence(
         "Thus the number of operations per sample is O(Z), where Z is the number of non-zero "
-        "elements "
-        "in x",
+        "elements in x",
         "section 5",
         "speed",
         {"": "speed features"},
         "<",
         10.0,
         "O(Z) does not depend on the features: with a hundred times as many, time grows by less "
-        "than "
-        "the root of a hundred, which caches alone explain; O(N) would make it a hundred",
+        "than the root of a hundred, which caches alone explain; O(N) would make it a hundred",
         "with 100 times the features a row takes at most {speed features} times as long; with 4 "
         "times the nonzeros at most {speed nonzeros} times",
     ),
     Sentence(
         "It is possible to further improve the performance of ASGD by discarding θ_t from "
-        "averaging "
-        "during the initial period of training",
+        "averaging during the initial period of training",
         "section 5",
         "least_squares",
         {"": "least_squares discarding"},
         "<",
         1.0,
         "“improve”: a lower expected error, on section 6.2's problem after 10⁴ rows",
-        "discarding the rows up to t₀ = {least_squares t0} makes the error "
-        "{least_squares discarding} times as large",
+        "discarding the rows up to t₀ = {least_squares t0} makes the error {least_squares "
+        "discarding} times as large",
         FLOOR,
     ),
     Sentence(
@@ -304,9 +296,8 @@ SENTENCES = (
         "<",
         10_000,
         REGION + "; “a few thousands”: fewer than ten thousand",
-        "within twice batch's expected excess risk from {step_sizes ASGD rows A} rows on (gradient "
-        "A), "
-        "{step_sizes ASGD rows 2A} (gradient 2A)",
+        "within twice batch's expected excess risk from {step_sizes ASGD rows A} rows on "
+        "(gradient A), {step_sizes ASGD rows 2A} (gradient 2A)",
     ),
     Sentence(
         "while it takes hundreds of thousands of examples for ASGD_BAD",
@@ -316,8 +307,8 @@ SENTENCES = (
         ">=",
         100_000,
         REGION + "; “hundreds of thousands”: a hundred thousand or more",
-        "within twice batch's from {step_sizes ASGD_BAD rows A} rows on (gradient A), "
-        "{step_sizes ASGD_BAD rows 2A} (gradient 2A)",
+        "within twice batch's from {step_sizes ASGD_BAD rows A} rows on (gradient A), {step_sizes "
+        "ASGD_BAD rows 2A} (gradient 2A)",
     ),
     Sentence(
         "both ASGD and ASGD_BAD eventually outperforms SGD and come close to the batch method",
@@ -328,9 +319,8 @@ SENTENCES = (
         2.0,
         REGION + ", for both, and below SGD's, at the end of the figure (10⁶ rows)",
         "over batch's after 10⁶ rows: ASGD {step_sizes ASGD end A}, ASGD_BAD {step_sizes ASGD_BAD "
-        "end A}"
-        ", SGD {step_sizes SGD end A} (gradient A); {step_sizes ASGD end 2A}, "
-        "{step_sizes ASGD_BAD end 2A}, {step_sizes SGD end 2A} (gradient 2A)",
+        "end A}, SGD {step_sizes SGD end A} (gradient A); {step_sizes ASGD end 2A}, {step_sizes "
+        "ASGD_BAD end 2A}, {step_sizes SGD end 2A} (gradient 2A)",
     ),
     Sentence(
         "This huge difference illustrates the significant role of learning rate scheduling for "
@@ -357,10 +347,10 @@ SENTENCES = (
         2.0,
         REGION + "; “about 10⁴”: up to 31,623 rows, which are nearer to 10⁴ than to 10⁵ on the "
         "figure's logarithmic axis",
-        "over batch's after 31,623 rows: {least_squares close section 5} with averaging by section "
-        "5, {least_squares close row 0} from row 0 (after 10⁴ rows "
-        "{least_squares close at 10^4 section 5} and {least_squares close at 10^4 row 0}; "
-        "after 10⁶ {least_squares end section 5} and {least_squares end row 0})",
+        "over batch's after 31,623 rows: {least_squares close section 5} with averaging by "
+        "section 5, {least_squares close row 0} from row 0 (after 10⁴ rows {least_squares close "
+        "at 10^4 section 5} and {least_squares close at 10^4 row 0}; after 10⁶ {least_squares end "
+        "section 5} and {least_squares end row 0})",
         FLOOR,
     ),
     Sentence(
@@ -379,18 +369,17 @@ SENTENCES = (
     ),
     Sentence(
         "ASGD is considerably fast than batch method since ASGD only need O(N) computation per "
-        "sample "
-        "while batch method need O(N²) computation per sample",
+        "sample while batch method need O(N²) computation per sample",
         "section 6.2",
         "speed",
         {"sums row by row": "speed row by row 100", "one product": "speed one product 100"},
         ">=",
         2.0,
         "“considerably”: at least twice as fast, at the experiment's N = 100",
-        "batch takes {speed row by row 100}, {speed row by row 400}, {speed row by row 1600} times "
-        "ASGD's time with 100, 400, 1,600 features, its sums kept row by row as the formula reads; "
-        "{speed one product 100}, {speed one product 400}, {speed one product 1600} times as one "
-        "product of matrices",
+        "batch takes {speed row by row 100}, {speed row by row 400}, {speed row by row 1600} "
+        "times ASGD's time with 100, 400, 1,600 features, its sums kept row by row as the formula "
+        "reads; {speed one product 100}, {speed one product 400}, {speed one product 1600} times "
+        "as one product of matrices",
     ),
     Sentence(
         "ASGD clearly outperforms all other 5 algorithms in terms accuracy in most of the data "
@@ -403,12 +392,12 @@ SENTENCES = (
         f"{CLEARLY}; {MOST}. “Accuracy” is the test error; the test cost is what the theory bounds",
         "clearly first in {benchmarks first error M paper} of {benchmarks contests} contests "
         "against SGD2 of 2007 and SGD-QN of 2009, {benchmarks first error M later} against their "
-        "later programs (beaten: {benchmarks beaten error M later}); with γ₀ = 1/(κM) "
-        "{benchmarks first error κ paper} and {benchmarks first error κ later} (beaten: "
-        "{benchmarks beaten error κ later}). In test cost {benchmarks first cost M paper} and "
-        "{benchmarks first cost M later} (beaten: {benchmarks beaten cost M later}); with γ₀ = "
-        "1/(κM) {benchmarks first cost κ paper} and {benchmarks first cost κ later} (beaten: "
-        "{benchmarks beaten cost κ later})",
+        "later programs (beaten: {benchmarks beaten error M later}); with γ₀ = 1/(κM) {benchmarks "
+        "first error κ paper} and {benchmarks first error κ later} (beaten: {benchmarks beaten "
+        "error κ later}). In test cost {benchmarks first cost M paper} and {benchmarks first cost "
+        "M later} (beaten: {benchmarks beaten cost M later}); with γ₀ = 1/(κM) {benchmarks first "
+        "cost κ paper} and {benchmarks first cost κ later} (beaten: {benchmarks beaten cost κ "
+        "later})",
         f"{TWO_ERRORS}; e0951ca's intervals were of other orders of the rows alone",
         whole_sets=True,
     ),
@@ -430,14 +419,13 @@ SENTENCES = (
         "1/(κM) {benchmarks good cost κ paper} and {benchmarks good cost κ later}. Good by itself "
         "ASGD is in {benchmarks good error M}, with γ₀ = 1/(κM) in {benchmarks good error κ}; in "
         "test cost in {benchmarks good cost M} and {benchmarks good cost κ}",
-        "4c3959a took 1.05 times the lowest error, which no test set suggests; fb8783a counts both "
-        "halves of the sentence in the same contest, when results of ten orders were known",
+        "4c3959a took 1.05 times the lowest error, which no test set suggests; fb8783a counts "
+        "both halves of the sentence in the same contest, when results of ten orders were known",
         whole_sets=True,
     ),
     Sentence(
         "The only exception is the beta data set, where all methods performs equally bad because "
-        "the "
-        "two classes in this data set are not linearly separable",
+        "the two classes in this data set are not linearly separable",
         "section 6.3",
         "benchmarks",
         {"": "benchmarks beta"},
@@ -448,8 +436,7 @@ SENTENCES = (
     ),
     Sentence(
         "the performance of the other 5 methods tend to be more volatile, while performance of "
-        "ASGD "
-        "is more robust due to average",
+        "ASGD is more robust due to average",
         "section 6.3",
         "benchmarks",
         {
@@ -502,9 +489,9 @@ SENTENCES = (
         "rows, or less time of the learning loop, in more than half of the comparisons",
         "ASGD needs clearly fewer rows in {benchmarks sooner error M rows} of {benchmarks sooner "
         "pairs} comparisons, and less time in {benchmarks sooner error M time}; with γ₀ = 1/(κM) "
-        "in {benchmarks sooner error κ rows} and {benchmarks sooner error κ time}. For a test cost "
-        "{benchmarks sooner cost M rows} and {benchmarks sooner cost M time}; with γ₀ = 1/(κM) "
-        "{benchmarks sooner cost κ rows} and {benchmarks sooner cost κ time}",
+        "in {benchmarks sooner error κ rows} and {benchmarks sooner error κ time}. For a test "
+        "cost {benchmarks sooner cost M rows} and {benchmarks sooner cost M time}; with γ₀ = "
+        "1/(κM) {benchmarks sooner cost κ rows} and {benchmarks sooner cost κ time}",
         "4c3959a compared times of whole calls: at a9a's first mark 0.28 of 8.3 ms were ASGD's "
         "loop",
         whole_sets=True,
@@ -517,8 +504,8 @@ SENTENCES = (
         ">",
         "benchmarks half of sets",
         "“pretty well”: good in the sense above, on more than half of the sets",
-        "with the hinge good after one pass on {benchmarks hinge error} of {benchmarks sets} sets, "
-        "in test cost on {benchmarks hinge cost}",
+        "with the hinge good after one pass on {benchmarks hinge error} of {benchmarks sets} "
+        "sets, in test cost on {benchmarks hinge cost}",
         "4c3959a took 1.05 times the lowest error, which no test set suggests",
         whole_sets=True,
     ),
@@ -550,7 +537,7 @@ SENTENCES = (
         ">",
         1.0,
         "“diverge”: the mean square distance goes on growing",
-        "from row 1,000 to 2,000 E‖Δ‖² grows by {bounds growth 2.1} at 2.1/M; at 1.9/M by "
-        "{bounds growth 1.9}",
+        "from row 1,000 to 2,000 E‖Δ‖² grows by {bounds growth 2.1} at 2.1/M; at 1.9/M by {bounds "
+        "growth 1.9}",
     ),
 )

@@ -289,10 +289,10 @@ def figures(results: dict[str, Result]) -> list[Figure]:
         Figure(
             "theory-powers",
             "How fast the learning rate should fall",
-            "The learning rate falls like t^−c. With which power of t the error comes down to what "
-            "no algorithm can avoid: by the paper's bounds, highest at c = 2/3 (least squares) and "
-            "3/4 (other losses), and the exact error of a least-squares problem over the last "
-            "tenfold of rows.",
+            "The learning rate falls like t^−c. With which power of t the error comes down to "
+            "what no algorithm can avoid: by the paper's bounds, highest at c = 2/3 (least "
+            "squares) and 3/4 (other losses), and the exact error of a least-squares problem over "
+            "the last tenfold of rows.",
             [
                 Panel(
                     "",

@@ -103,8 +103,8 @@ def figures(results: dict[str, Result]) -> list[Figure]:
         Figure(
             "least_squares",
             "Figure 2. Least squares: one pass against the batch solution",
-            "Expected excess risk (left) and relative to that of the exact solution of all rows so "
-            "far (right), computed exactly. ASGD begins to average at row "
+            "Expected excess risk (left) and relative to that of the exact solution of all rows "
+            "so far (right), computed exactly. ASGD begins to average at row "
             f"{result['t0']}, where the rule of section 5 begins in the median of {SEEDS} runs, "
             "or at row 0.",
             risk_panels(result["rows"], result["risks"], "least squares"),

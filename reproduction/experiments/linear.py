@@ -199,8 +199,8 @@ def figures(results: dict[str, Result]) -> list[Figure]:
             "When the average overtakes SGD",
             "Squared errors, computed exactly, over that of second-order SGD, which nothing beats "
             "in the end: averaged SGD (a = λ₀, c = 2/3), SGD with the best learning rate it can "
-            "have (a = λ₀, c = 1), and the paper's bounds of both. From left to right the flattest "
-            "direction is flatter; below, from a start ten times as far.",
+            "have (a = λ₀, c = 1), and the paper's bounds of both. From left to right the "
+            "flattest direction is flatter; below, from a start ten times as far.",
             panels,
             columns=len(FLATTEST),
         ),

@@ -173,8 +173,8 @@ def tables(results: dict[str, Result]) -> list[Table]:
         Table(
             "loops",
             f"Seconds of a learning loop, one pass over up to {TIMED:,} rows",
-            "Squared hinge, one thread, nothing else running, the best of three. Times differ from "
-            "run to run and from machine to machine.",
+            "Squared hinge, one thread, nothing else running, the best of three. Times differ "
+            "from run to run and from machine to machine.",
             ["set", "ASGD", *NEWER],
             [[name, *(f"{s[n]:.3g}" for n in ("ASGD", *NEWER))] for name, s in loops.items()],
         ),
