@@ -106,7 +106,7 @@ def figures(results: dict[str, Result]) -> list[Figure]:
             "Expected excess risk (left) and relative to that of the exact solution of all rows "
             "so far (right), computed exactly. ASGD begins to average at row "
             f"{result['t0']}, where the rule of section 5 begins in the median of {SEEDS} runs, "
-            "or at row 0.",
+            f"not before row {EARLIEST}, a floor set when results were known; or at row 0.",
             risk_panels(result["rows"], result["risks"], "least squares"),
             columns=2,
         )
