@@ -182,7 +182,7 @@ def figures(results: dict[str, Result]) -> list[Figure]:
             "rows, in units of 1/(λ₀γ₀)",
             "error over second-order SGD's",
             [
-                Series(name, r["K"], (np.array(r[name]) / np.array(r["best"])).tolist())
+                Series(name, r["K"][::5], (np.array(r[name]) / np.array(r["best"]))[::5].tolist())
                 for name in ("ASGD", "bound of ASGD", "SGD", "bound of SGD")
             ],
             lines_at={1.0: "second-order SGD"},
