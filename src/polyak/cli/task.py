@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polyak.data.options import ReadOptions
     from polyak.data.stream import Stream
     from polyak.data.tables.look import TableLook
+    from polyak.model.schema import Schema
 
 MOST_CLASSES = 20
 """More different whole numbers than that are numbers to predict."""
@@ -83,6 +84,7 @@ def look_at_source(options: Namespace) -> TableLook | None:
     from polyak.data.find import find_files, read_once_only
     from polyak.errors import DataError
 
+    schema = None
     try:
         source: Any = options.source
         if read_once_only(source) is not None:
@@ -90,14 +92,23 @@ def look_at_source(options: Namespace) -> TableLook | None:
             source = beginning(options.source[0])
         reading = read_options(options)
         with _opened(source, reading) as stream:
+            schema = stream.schema
             look = None if silent and not options.report else stream.look()
             _choose_loss(options, source, stream, silent)
             if look is not None and not silent:
                 show_columns(look)
             return look
     except (DataError, ValueError):
-        options.loss = options.loss or "log_loss"
+        options.loss = options.loss or _loss_by_schema(schema)
         return None
+
+
+def _loss_by_schema(schema: Schema | None) -> str:
+    """Choose the loss without rows, so that their fault is told rather than that of the loss."""
+    target = None if schema is None else schema.target
+    if target is None or target.kind == "class" or target.positive is not None:
+        return "log_loss"
+    return "squared_error" if target.values > MOST_CLASSES else "log_loss"
 
 
 def _choose_loss(options: Namespace, source: Any, stream: Stream, silent: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import polyak, write
+from commands import fails, polyak, write
 from tests.in_process import polyak as command
 
 from polyak.model.linear import LinearModel
@@ -86,3 +86,27 @@ def test_a_pipe_is_looked_at_and_still_read_whole(tmp_path: Path) -> None:
     polyak("train", tmp_path / "t.csv", "--target=y", "-m", tmp_path / "n", *as_is)
     one, other = (LinearModel.load(tmp_path / name).weights for name in "mn")
     np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("from_pipe", [False, True])
+@pytest.mark.parametrize(
+    ("option", "cell", "says"),
+    [
+        ("--weight", "-1", "the weight is -1"),
+        ("--offset", "", "the offset is missing"),
+    ],
+)
+def test_a_bad_first_row_is_told_as_it_is(
+    option: str, cell: str, says: str, from_pipe: bool, tmp_path: Path
+) -> None:
+    rows = [f"{a},{b},{cell if row == 5 else 1}" for row, (a, b) in enumerate(X)]
+    path = write(tmp_path / "t.csv", "\n".join(["a,y,c", *rows, ""]))
+    train = ("train", "-" if from_pipe else path, "--target", "y", "-m", tmp_path / "m")
+    more = {"input": path.read_text()} if from_pipe else {}
+    said = fails(*train, option, "c", **more)
+    assert said.endswith(f"{'standard input' if from_pipe else path.name}, line 7: {says}")
+
+
+def test_no_readable_row_is_one_sentence(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.svm", "one two\nthree four\n")
+    assert "t.svm, line 1" in fails("train", path, "-m", tmp_path / "m")
