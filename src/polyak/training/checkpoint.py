@@ -197,7 +197,8 @@ def _checkpoint(
         stored = StoredState(page, arrays)
         if stored.field("data") != data:
             raise ModelFileError(
-                f"{path} is a checkpoint of other data; remove it, or name another folder"
+                f"{path} is a checkpoint of other data (size or content differ); remove it, or "
+                "name another folder"
             )
         for name in {**stored.field("options"), **options}:
             then, now = page["options"].get(name), options.get(name)

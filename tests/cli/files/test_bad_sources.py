@@ -158,6 +158,14 @@ class TestCheckpoints:
         assert "checkpoint of other data" in fails(*self.train(other, tmp_path / "c"))
         assert (tmp_path / "c" / NEWEST).read_bytes() == before
 
+    def test_of_data_changed_in_the_middle(self, source: Path, tmp_path: Path) -> None:
+        stop_early(source, tmp_path / "c")
+        text = bytearray(source.read_bytes())
+        place = text.index(b":", len(text) // 2) - 1
+        text[place] = ord("2") if text[place] != ord("2") else ord("3")
+        source.write_bytes(text)
+        assert "checkpoint of other data (size or" in fails(*self.train(source, tmp_path / "c"))
+
     def test_of_other_options(self, source: Path, tmp_path: Path) -> None:
         stop_early(source, tmp_path / "c")
         before = (tmp_path / "c" / NEWEST).read_bytes()

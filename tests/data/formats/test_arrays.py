@@ -71,6 +71,9 @@ class TestInMemory:
         assert open_stream((X.copy(), Y)).fingerprint == first
         assert open_stream((X[:-1], Y[:-1])).fingerprint != first
         assert open_stream((X, Y + 1)).fingerprint != first
+        changed = X.copy()
+        changed[len(X) // 2] += 1
+        assert open_stream((changed, Y)).fingerprint != first
         assert open_stream((sparse.csr_matrix(X), Y)).fingerprint != first
 
 

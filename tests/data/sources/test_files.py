@@ -19,6 +19,7 @@ import zstandard
 from reading import assert_same, read_all, read_with_positions
 
 from polyak.data.open import open_stream
+from polyak.data.sources.files import File, fingerprint
 from polyak.errors import DataError
 
 COMPRESS = {
@@ -193,6 +194,29 @@ class TestFingerprint:
         assert open_stream(write("1 1:2\n", "c")).fingerprint != first
         assert open_stream(write("1 1:1\n\n", "d")).fingerprint != first
 
+    def test_one_changed_byte_in_the_middle(self, write: Write) -> None:
+        data = b"a,b\n" + b"1,1\n" * 60_000
+        middle = len(data) // 2
+        changed = data[:middle] + data[middle:].replace(b"1", b"2", 1)
+        first, same, other = (
+            open_stream(write(each, f"{i}.csv"), target="b").fingerprint
+            for i, each in enumerate([data, data, changed])
+        )
+        assert first == same != other
+
+    def test_other_rows_in_the_middle_of_a_large_file(self, tmp_path: Path) -> None:
+        prints = []
+        for byte in b"12":
+            path = tmp_path / f"{byte}.svm"
+            with path.open("wb") as file:  # sparse, so it takes neither time nor room
+                file.write(b"1 1:1\n" * 20_000)
+                file.seek(1 << 30)
+                file.write(bytes([byte]) * (1 << 22))
+                file.seek(1 << 31)
+                file.write(b"\n")
+            prints.append(fingerprint([File(str(path))]))
+        assert prints[0] != prints[1]
+
     def test_of_a_pipe(self) -> None:
         streams = [open_stream(io.BytesIO(b"1 1:1\n" * 99)) for _ in range(2)]
         assert streams[0].fingerprint == streams[1].fingerprint
@@ -203,6 +227,7 @@ READ_STANDARD_INPUT = """
 import json, sys
 import numpy as np
 from polyak.data.open import open_stream
+from polyak.data.sources.files import File, fingerprint
 start = json.loads(sys.argv[1])
 with open_stream("-", block_bytes=20_000, start=start) as stream:
     total, positions = 0.0, []

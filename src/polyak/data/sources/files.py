@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -163,6 +164,8 @@ class File:
     """
 
     is_regular = True
+    samples = 1024
+    """How many samples of 64 KiB a fingerprint takes: all together, in about 0.1 s."""
 
     def __init__(self, path: str, keys: dict[str, str | None] | None = None) -> None:
         self.name = path
@@ -383,19 +386,28 @@ def total_size(files: Iterable[File | Pipe]) -> int | None:
     return None if None in sizes else sum(cast(list[int], sizes))
 
 
-def fingerprint(files: Iterable[File | Pipe]) -> str:
-    """Return a text that identifies this data: the sizes, and the first bytes of the first files.
+def fingerprint(files: Sequence[File | Pipe]) -> str:
+    """Return a text that identifies this data: all sizes, and the bytes of evenly spread samples.
 
-    Neither names nor dates count, so a copy elsewhere is the same data. A pipe shows how it begins
-    only if it is the first: the next ones may not be written to before this one is read.
+    Files of up to 64 MiB together are compared whole. Neither names nor dates count, so a copy
+    elsewhere is the same data. A pipe shows how it begins only if it is the first: the next ones
+    may not be written to before this one is read.
     """
     import hashlib
 
-    digest = hashlib.sha256()
-    for i, file in enumerate(files):
-        digest.update(f"{file.size} ".encode())
-        if i == 0 or (i < 16 and file.size is not None):
-            digest.update(file.head())
+    digest = hashlib.sha256(" ".join(str(file.size) for file in files).encode())
+    if files[0].size is None:
+        digest.update(files[0].head())
+    regular = [file for file in files if isinstance(file, File)]
+    samples = min((file.samples for file in regular), default=1)
+    chosen = regular[:: -(-len(regular) // samples) or 1]
+    of_a_byte = min(1.0 / HEAD_BYTES, samples / max(1, sum(file.size for file in chosen)))
+    for file in chosen:
+        count = math.ceil(of_a_byte * file.size)
+        with file.raw() as raw:
+            for i in range(count):
+                raw.seek(i * max(0, file.size - HEAD_BYTES) // max(1, count - 1))
+                digest.update(_read_head(raw))
     return digest.hexdigest()[:32]
 
 
