@@ -199,7 +199,7 @@ class Terms:
         """Return rows with the features of the terms, of 64 bits: far more than there were."""
         count, size = len(rows), self.size
         row, features, values = _entries(rows)
-        keep = values != 0
+        keep = (values != 0) & (features < self.begin)  # others are new, and no terms
         for feature in self.replaced:
             keep &= features != feature
         row, features, values = row[keep], features[keep], values[keep]
@@ -232,14 +232,13 @@ class Terms:
         """Return the features of all terms."""
         longest, places = self._longest
         source = columns_of(rows, [feature for axis in longest for feature in axis.features])
-        ends = np.cumsum([len(axis.features) for axis in longest])[:-1]
-        functions = [
-            axis.of(own) for axis, own in zip(longest, np.split(source, ends, axis=1), strict=True)
-        ]
+        ends = np.cumsum([len(axis.features) for axis in longest])
+        parts = np.split(source, ends, axis=1)[:-1]  # none where there are no terms
+        functions = [axis.of(own) for axis, own in zip(longest, parts, strict=True)]
         found, done = np.empty((len(rows), self.size)), 0
         for term, own in zip(self.terms, places, strict=True):
-            parts = [functions[k][:, : axis.size] for k, axis in zip(own, term.axes, strict=True)]
-            found[:, done : done + term.size] = term.of(parts)
+            both = [functions[k][:, : axis.size] for k, axis in zip(own, term.axes, strict=True)]
+            found[:, done : done + term.size] = term.of(both)
             done += term.size
         return found
 

@@ -84,3 +84,40 @@ def test_the_grid_of_an_effect() -> None:
 def test_truths_are_no_number_of_pairs() -> None:
     with pytest.raises(ValueError, match="pairs=True: 'auto' finds pairs"):
         ASGDRegressor(curves="all", pairs=True).fit(*curved(300))
+
+
+@pytest.mark.parametrize("pairs", ["auto", 1])
+def test_pairs_are_asked_for_without_curves(pairs: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4200, 3))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=len(X))
+    model = ASGDRegressor(pairs=pairs, random_state=0).fit(X, y)
+    assert [term["name"] for term in model.terms_ if term["kind"] == "pair"] == ["x0 × x1"]
+    assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("asked", [{"curves": "all"}, {"pairs": "auto"}])
+@pytest.mark.parametrize("classifies", [False, True])
+def test_no_column_may_have_a_term(asked: dict[str, Any], classifies: bool) -> None:
+    rng = np.random.default_rng(0)
+    levels = rng.choice(list("abc"), 200)
+    y = np.where(levels == "a", 2.0, -2.0) + 0.5 * rng.normal(size=200)  # of variance 3.8
+    words = pd.DataFrame({"k": levels})
+    kind: Any = ASGDClassifier if classifies else ASGDRegressor
+    model = kind(**asked, random_state=0).fit(words, y > 0 if classifies else y)
+    assert model.score(words, y > 0 if classifies else y) > 0.9
+    constant = kind(**asked, random_state=0).fit(np.ones((200, 2)), y > 0 if classifies else y)
+    assert len(set(constant.predict(np.ones((3, 2))))) == 1
+
+
+def test_a_constraint_on_a_constant_column_is_no_constraint() -> None:
+    frame, y = curved(300)
+    model = ASGDRegressor(increasing=["k"], random_state=0).fit(frame.assign(k=1.0), y)
+    assert model.coef_[-1] == 0.0
+
+
+def test_columns_after_those_learned_are_no_terms() -> None:
+    frame, y = curved(300)
+    model = ASGDRegressor(curves="all", random_state=0).fit(frame.to_numpy(), y).to_model()
+    wider = np.column_stack([frame, y])
+    np.testing.assert_array_equal(model.predict(wider), model.predict(frame.to_numpy()))
