@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyak.data.sources.files import File, Pipe, file_at
 from polyak.errors import DataError
+
+if TYPE_CHECKING:
+    from polyak.data.tables.streams import StreamSource
 
 QUERY = "duckdb:"
 """How a source begins that is a query: ``duckdb:SELECT ...`` or ``duckdb:FILE?SELECT ...``."""
@@ -48,6 +51,14 @@ def read_once_only(source: Any) -> str | None:
 
     stream = stream_of(source)
     return stream.name if stream is not None and stream.is_once else None
+
+
+def stream_at(source: Any) -> StreamSource | None:
+    """Return the stream that a query's text or an object is; None for any other source."""
+    from polyak.data.tables.streams import stream_of, stream_of_query
+
+    query = query_in(source)
+    return stream_of(source) if query is None else stream_of_query(query)
 
 
 def find_files(source: Any) -> list[File | Pipe]:

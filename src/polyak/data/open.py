@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polyak.data.find import find_files, names_files, query_in
+from polyak.data.find import find_files, names_files, stream_at
 from polyak.data.formats.registry import open_files
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
@@ -67,10 +67,8 @@ def _open(source: Any, options: ReadOptions) -> Reader:
         return open_files(find_files(source), options)
     from polyak.data.tables.frames import columns_of, is_frame, open_frame
     from polyak.data.tables.reader import TableReader
-    from polyak.data.tables.streams import stream_of, stream_of_query
 
-    query = query_in(source)
-    stream = stream_of(source) if query is None else stream_of_query(query)
+    stream = stream_at(source)
     if stream is not None:
         return TableReader(stream, options)
     if is_frame(source):

@@ -22,10 +22,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from polyak.data.find import stream_at
 from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import is_frame
-from polyak.data.tables.streams import StreamSource, stream_of
+from polyak.data.tables.streams import StreamSource
 from polyak.errors import DataError, DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
 from polyak.estimators.fitted_run import Run, draw_seed
@@ -252,7 +253,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 check_rows(X, None)
                 return X
             X = on_host(X)
-        if not isinstance(X, np.ndarray) and (stream := stream_of(X)) is not None:
+        if not isinstance(X, np.ndarray) and (stream := stream_at(X)) is not None:
             raise DataError(
                 f"{stream.name} is read a batch at a time: name a column of it as the target, as "
                 "in fit(X, y='price'), or collect its rows first"

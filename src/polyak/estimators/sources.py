@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from polyak.data.find import stream_at
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.stream import Stream
@@ -19,7 +20,7 @@ from polyak.data.tables.arrow_types import stored_as
 from polyak.data.tables.frames import as_table
 from polyak.data.tables.inference import formats_to_learn, no_such_column
 from polyak.data.tables.number_formats import with_values
-from polyak.data.tables.streams import StreamSource, stream_of
+from polyak.data.tables.streams import StreamSource
 from polyak.errors import DataError
 from polyak.model.dialect import Dialect
 from polyak.rows.label_text import label_text
@@ -101,7 +102,7 @@ def fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
 
     A stream is learned once, in the order of its rows.
     """
-    stream = stream_of(source)
+    stream = stream_at(source)
     if stream is None:
         return _learn_frame(estimator.fit, source, y, roles)
     if not estimator._going_on():
@@ -114,7 +115,7 @@ def fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
 
 def partial_fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
     """Learn further from the column ``y`` of a frame, or of the batches of a stream."""
-    stream = stream_of(source)
+    stream = stream_at(source)
     if stream is None:
         return _learn_frame(estimator.partial_fit, source, y, roles)
     return _learn_stream(estimator, stream, y, roles)
@@ -189,7 +190,7 @@ def by_batches(predict: Method) -> Method:
 
     @wraps(predict)
     def method(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-        stream = stream_of(X)
+        stream = stream_at(X)
         if stream is None:
             return predict(self, X, *arguments, **options)
         return (predict(self, rows, *arguments, **options) for rows in _rows(self, stream))

@@ -214,3 +214,46 @@ def test_a_stream_with_an_array_of_targets_is_refused() -> None:
     lazy = pl.DataFrame({"a": np.arange(9.0)}).lazy()
     with pytest.raises(ValueError, match="lazy frame is read a batch at a time: name a column"):
         ASGDRegressor().fit(lazy, np.arange(9.0))
+
+
+def test_the_text_of_a_query_is_learned_and_predicted() -> None:
+    text = "SELECT range AS a, hash(range) % 7 AS b, a + 2 * b AS y FROM range(3000)"
+    model = ASGDRegressor(random_state=0).fit(f"duckdb:{text}", y="y")
+    expected = ASGDRegressor(random_state=0).fit(duckdb.connect().sql(text), y="y")
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    predicted = np.concatenate(list(model.predict(f"duckdb:{text}")))
+    table = duckdb.connect().sql(text).to_arrow_table()
+    np.testing.assert_array_equal(predicted, expected.predict(table))
+    model.partial_fit(f"duckdb:{text}", y="y")
+    assert model.t_ == 6001
+    with pytest.raises(ValueError, match="the DuckDB query is read a batch at a time: name a col"):
+        ASGDRegressor().fit(f"duckdb:{text}", np.arange(3000.0))
+
+
+def test_classes_of_the_text_of_a_query() -> None:
+    text = "SELECT range AS a, CASE WHEN a < 2900 THEN 'no' ELSE 'yes' END AS y FROM range(3000)"
+    model = ASGDClassifier(random_state=0).fit(f"duckdb:{text}", y="y")
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert next(model.predict_proba(f"duckdb:{text}")).shape[1] == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "COPY (SELECT 1 AS a) TO '{file}'",
+        "CREATE TABLE a AS SELECT 1 AS a; COPY a TO '{file}'; SELECT 1 AS a",
+        "ATTACH '{file}'",
+        "",
+    ],
+)
+def test_a_statement_that_is_no_query_is_not_run(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "written"
+    with pytest.raises(ValueError, match="the DuckDB query has to be one SELECT"):
+        ASGDRegressor().fit("duckdb:" + text.format(file=file), y="a")
+    assert not file.exists()
+
+
+def test_a_pivot_is_a_query() -> None:
+    text = "SELECT range AS r, range % 3 AS k, hash(range) % 9 AS v FROM range(2000)"
+    with open_stream(f"duckdb:PIVOT ({text}) ON k USING sum(v)", target="r") as stream:
+        assert sum(map(len, stream)) == 2000

@@ -48,18 +48,28 @@ def stream_of(source: Any) -> StreamSource | None:
 
 
 def stream_of_query(text: str) -> StreamSource:
-    """Return the rows of a query as a table source; ``FILE?QUERY`` queries a database file."""
+    """Return the rows of a query as a table source; ``FILE?QUERY`` queries a database file.
+
+    Raises
+    ------
+    DataError
+        If the text is anything but one query. Other statements could change data.
+    """
     duckdb = needed("duckdb", "duckdb")
     file, mark, query = text.partition("?")
     is_file = bool(mark) and not file.strip().upper().startswith(("SELECT", "FROM", "WITH"))
     try:
         connection = duckdb.connect(file, read_only=True) if is_file else duckdb.connect()
-        relation = connection.sql(query if is_file else text)
+        query = query if is_file else text
+        kinds = [statement.type.name for statement in connection.extract_statements(query)]
+        if kinds not in (["SELECT"], ["MULTI"]):  # PIVOT is "MULTI"
+            found = " and ".join(kinds) or "empty"
+            raise DataError(
+                f"the DuckDB query has to be one SELECT, which changes nothing: {found}"
+            )
+        return _relation(connection.sql(query))
     except duckdb.Error as error:
         raise DataError(f"the DuckDB query cannot be run: {_first_line(error)}") from error
-    if relation is None:
-        raise DataError("the DuckDB query returns no rows: it has to be a SELECT")
-    return _relation(relation)
 
 
 def _relation(relation: Any) -> StreamSource:
