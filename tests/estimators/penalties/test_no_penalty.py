@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from polyak import ASGDClassifier, ASGDRegressor
+from polyak.learn.newton import converging
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(6000, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0] + [0.0, 100.0, 0.0, 3.0, 0.0]
@@ -61,6 +63,35 @@ def test_a_constant_is_not_the_answer_to_no_penalty() -> None:
     estimator = ASGDRegressor(penalty=None, random_state=0).fit(noise, RANDOM.normal(size=200))
     assert estimator.method_ == "newton"
     assert np.count_nonzero(estimator.coef_) == 20
+
+
+@pytest.mark.parametrize("how", [{"penalty": None}, {"intervals": True}, {"alpha": 1e-6}])
+def test_counts_do_not_explode(how: dict[str, Any]) -> None:
+    random = np.random.default_rng(7018)
+    rows = random.normal(size=(2000, 4))
+    means = np.exp(rows @ [0.5, -0.3, 0.0, 0.0] - 1.0)
+    counts = random.poisson(means * random.gamma(1.0, 1.0, 2000))
+    # In this order the first eight counts have weights that give later rows a loss of 1e79.
+    found = ASGDRegressor(loss="poisson", random_state=17, **how).fit(rows, counts)
+    wanted = PoissonRegressor(alpha=how.get("alpha", 0.0), tol=1e-8, max_iter=1000)
+    wanted.fit(rows, counts)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-5)
+    np.testing.assert_allclose(found.intercept_, wanted.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_means_without_noise_are_found(loss: str) -> None:
+    means = np.exp(X[:400] @ [0.5, -0.03, 0.0, 0.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator = ASGDRegressor(loss=loss, penalty=None, random_state=0).fit(X[:400], means)
+    np.testing.assert_allclose(estimator.predict(X[:400]), means, rtol=1e-5)
+
+
+def test_steps_that_do_not_converge_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converging, "TOLERANCE", -1.0)
+    with pytest.warns(UserWarning, match="ended before they converged"):
+        ASGDClassifier(penalty=None, random_state=0).fit(X[:300], CLASSES[:300])
 
 
 @pytest.mark.parametrize("how", [{"penalty": None}, {"alpha": 0, "intervals": True}])

@@ -21,7 +21,7 @@ from polyak.learn.newton.block.algebra import GRAM_ROWS, definite, gram, inverse
 from polyak.learn.newton.block.curvature import Block, Look
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import learn_block
+from polyak.learn.newton.block.step import Constant, learn_block
 from polyak.learn.newton.information import Information, flat
 from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.sandwich import slope_spread
@@ -160,28 +160,35 @@ def converged(
     place: int,
     *,
     intervals: bool,
-) -> Information:
+) -> tuple[Information, bool]:
     """Return ``known`` with the optimum of all rows for the penalty at ``place``.
 
+    The flag is whether the steps converged to it.
     ``shrink`` has that penalty for each column. The weights of squared error are there already.
     With ``intervals`` the sums of squared slopes are there, too.
     """
-    W, P, G = known.W.copy(), known.P.copy(), known.G
+    W, P, G, is_optimum = known.W.copy(), known.P.copy(), known.G, True
     if not known.exact:
         only, ridge = known.select([place]), Ridge(shrink[:, None]).tiled(known.outputs_each)
         found = []
         for k, past in enumerate(only.summaries(with_rows=False)):
             start, own = replace(past, P=np.zeros_like(past.P)), replace(rows, output=k)
             how = (loss.of_output(k), own, start, ridge, 0, len(rows))
-            found.append(learn_block(*how, tolerance=TOLERANCE, first=known.G[k]))
+            columns = (int(rows.learned.objective.fit_intercept), len(known))
+            given = (rows.targets[:, k], rows.weights, rows.offsets)
+            constant = Constant.of(loss.of_output(k), columns, *given)
+            found.append(
+                learn_block(*how, tolerance=TOLERANCE, first=known.G[k], constant=constant)
+            )
         G = [after.G for after in found if after.G is not None]
+        is_optimum = all(after.is_optimum for after in found)
         W[:, [place]] = only.stacked([after.W for after in found])
         P[:, [place]] = only.stacked([after.P for after in found])
     M = []
     for k in range(W.shape[2] if intervals else 0):
         own, whole = replace(rows, output=k), definite(G[k % len(G)], shrink)
         M.append(own.slope_spread(loss.of_output(k), W[:, place, k], whole))
-    return replace(known, W=W, P=P, G=G, M=M)
+    return replace(known, W=W, P=P, G=G, M=M), is_optimum
 
 
 class _Around(NamedTuple):

@@ -16,7 +16,7 @@ from polyak.learn.newton.block.algebra import (
 )
 from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import QuadraticSummary, learn_block
+from polyak.learn.newton.block.step import Constant, QuadraticSummary, learn_block
 from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
@@ -102,6 +102,11 @@ class Fit:
     def _loss(self, output: int) -> Loss:
         return self.objective.smooth_loss(self.rows, len(self.before)).of_output(output)
 
+    def _constant(self, output: int, block: Block) -> Constant | None:
+        columns = (int(self.objective.fit_intercept), len(self.before))
+        own = (block.targets, block.weights, block.offsets)
+        return Constant.of(self._loss(output), columns, *own)
+
     def _add_squares(self) -> Information:
         """Add the rows to the sums that squared error needs; if due, solve for weights.
 
@@ -135,7 +140,8 @@ class Fit:
                 block = replace(block, rarity=rarity(past.G, penalty.shrink[:, self.lead]))
             scores = None if self.start is None else self.start[..., k]
             how = (self._loss(k), block, past, penalty, self.lead, self.rows)
-            found.append((block, learn_block(*how, scores=scores, keep=keep)))
+            constant = self._constant(k, block)
+            found.append((block, learn_block(*how, scores=scores, keep=keep, constant=constant)))
         return found
 
     def _weights_of_few(self) -> Floats:
@@ -150,7 +156,10 @@ class Fit:
             start = few.inward(W[:, :, k])
             past = QuadraticSummary(None, np.zeros_like(start), start)
             how = (self._loss(k), block, past, penalty, self.lead, len(few.rows))
-            found[:, :, k] = few.outward(learn_block(*how, keep=False).W)
+            constant = self._constant(k, block)
+            if constant is not None:
+                constant = constant._replace(weights=few.inward(constant.weights[:, None])[:, 0])
+            found[:, :, k] = few.outward(learn_block(*how, keep=False, constant=constant).W)
         return found
 
     def _spreads(self, W: Floats, G: list[Floats]) -> list[Floats]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -50,6 +51,12 @@ from polyak.rows.taken import SomeRows, bits_of, taken
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
+
+
+NOT_CONVERGED = (
+    "the steps to the optimum ended before they converged, so weights and standard errors may be "
+    "off: look for extreme values in the features and targets, or set a larger penalty"
+)
 
 
 class _Part(NamedTuple):
@@ -533,14 +540,17 @@ class NewtonSolver:
                 done._learned = terms_converged(loss, learned, rows)
                 return done, True
             how = (rows, shrink, own.smallest)
-            found = converged(loss, learned.padded(), *how, intervals=own.intervals)
+            found, is_optimum = converged(loss, learned.padded(), *how, intervals=own.intervals)
             if not found.is_finite():
                 if own.intervals and not learned.known.M:
                     done._leave("its numbers are too large")
                     return done, True
                 return self, True
             done._learned = replace(learned, known=found)
-            return done, not has_no_optimum(found, rows, shrink)
+            has_optimum = not has_no_optimum(found, rows, shrink)
+            if has_optimum and not is_optimum:
+                warnings.warn(NOT_CONVERGED, stacklevel=2)
+            return done, has_optimum
 
     def sandwich(self) -> Sandwich | None:
         """Return the weights at the smallest penalty and their covariance, in the rows' units.

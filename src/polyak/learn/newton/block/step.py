@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,8 @@ more, and that costs a hundredth of what it adds."""
 LOST = 10.0
 """How many times the leading penalty's loss of a block is too much, if zero weights do better."""
 SUFFICIENT, ROUNDING = 1e-4, 1e-12
-"""The share of the promised decrease that a step must achieve, and the relative error of losses."""
+"""The share of the promised decrease that a step must achieve, and the rounding of losses, relative
+or, where rows fit exactly, per row."""
 
 
 class RowsToLearn(Protocol):
@@ -68,16 +69,50 @@ class RowsToLearn(Protocol):
 class QuadraticSummary:
     """What remains of rows: their Hessian, their gradient at W, and W, a column per penalty.
 
-    Without a Hessian there were no rows.
+    Without a Hessian there were no rows. ``is_optimum`` is whether the last steps converged to W.
     """
 
     G: Floats | None
     P: Floats
     W: Floats
+    is_optimum: bool = True
 
     def hessian_with(self, hessian: Floats) -> Floats:
         """Return the Hessian of these rows and of a block."""
         return hessian if self.G is None else hessian + self.G
+
+
+class Constant(NamedTuple):
+    """Weights that score rows by an intercept alone, and the sum of the rows' losses.
+
+    A loss with a log link grows like an exponential, and a Newton step moves the score of a row
+    that is far too high by one. Weights that suit the first few rows, or rows without an absurd
+    one, may have a loss of 1e133, from which no number of steps returns.
+    """
+
+    weights: Floats
+    value: float
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        columns: tuple[int, int],
+        targets: Floats,
+        weights: Floats | None,
+        offsets: Floats | None,
+    ) -> Constant | None:
+        """Return the best constant for one output; None for a loss that grows more slowly.
+
+        ``columns`` are those of the intercept, one or none, and of all weights.
+        """
+        if not loss.log_link:
+            return None
+        counts = np.ones(len(targets)) if weights is None else weights
+        scores = np.zeros(len(targets)) if offsets is None else offsets
+        W = np.zeros(columns[1])
+        W[: columns[0]] = best = loss.best_intercept(targets, counts, scores) * columns[0]
+        return cls(W, float(counts @ loss.value(scores + best, targets)))
 
 
 # -- the policies of Newton's steps; ``promised`` is the decrease that a quadratic promises --------
@@ -116,6 +151,7 @@ def learn_block(
     keep: bool = True,
     tolerance: float = TOLERANCE,
     first: Floats | None = None,
+    constant: Constant | None = None,
 ) -> QuadraticSummary:
     """Minimise for every penalty; return the summary of all rows.
 
@@ -136,15 +172,21 @@ def learn_block(
     first : array, optional
         A Hessian for the first step, near enough to that of all rows. Every later step then has a
         Hessian of its own, which converges faster in the end.
+    constant : Constant, optional
+        Where steps start if the past's weights have a higher loss of the block.
     """
     G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
     S, values, gradient = (
         block.look_at(loss, W) if scores is None else block.look(loss, scores, None)
     )
+    if constant is not None and not (values <= constant.value).all():
+        D = (W - constant.weights[:, None]) * ~(values <= constant.value)
+        W, GD = W - D, GD if G is None else -(G @ D)
+        S, values, gradient = block.look_at(loss, W)
     majorize = G is None and first is None and loss.is_flat_far_away
     # A Hessian of many columns costs more than penalties far from the leading one are worth.
     near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
-    promised, stale, changed = np.full(W.shape[1], np.inf), True, False
+    promised, stale, changed, is_optimum = np.full(W.shape[1], np.inf), True, False, True
     step: Callable[[Floats, Floats], Floats]
     for number in range(MOST_STEPS):
         if stale:
@@ -161,7 +203,8 @@ def learn_block(
         length, (S, values, gradient) = _search(loss, block, S, D, values, line)
         W = W - length * D
         GD = GD - length * GD_step
-        whole = values * rows / len(block)  # about the loss of all rows
+        # About the loss of all rows; where they fit exactly, rounding makes it zero or negative.
+        whole = np.maximum(values / len(block), ROUNDING) * rows
         at_lead = (float(line.promised[lead]), float(whole[lead]))
         by_first = first is not None and not number
         if converged(*at_lead, tolerance, reused=not stale) and not (majorize or by_first):
@@ -171,11 +214,13 @@ def learn_block(
         decreases = (line.promised[near], promised[near], whole[near])
         stale = first is not None or majorize or hessian_is_stale(*decreases, length[near])
         promised = line.promised
+    else:
+        is_optimum = False
     P = past.P + GD + gradient
     _recover_diverged(loss, block, values, lead, (W, P))
     if changed and keep:
         hessian = past.hessian_with(block.hessian(loss, S[..., lead], safe=False))
-    return QuadraticSummary(hessian, P, W)
+    return QuadraticSummary(hessian, P, W, is_optimum)
 
 
 def _recover_diverged(
@@ -216,7 +261,7 @@ def _search(
     loss: Loss, block: RowsToLearn, S: Floats, D: Floats, values: Floats, line: _Line
 ) -> tuple[Floats, Look]:
     """Take the whole step, or half of it, or a quarter ..., until the objective has decreased."""
-    length, slack = np.ones(len(line.linear)), ROUNDING * np.abs(values)
+    length, slack = np.ones(len(line.linear)), ROUNDING * np.maximum(np.abs(values), len(block))
     at = block.look(loss, S, D)
     for _ in range(MOST_HALVINGS):
         decrease = values - at.values + line.decrease(length)
