@@ -15,7 +15,7 @@ from estimator_problems import (
 )
 from scipy import sparse
 
-from polyak import ASGDClassifier
+from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.bank import Bank
 
 NAMES = [f"feature {j}" for j in range(5)]
@@ -186,3 +186,24 @@ class TestRefused:
     def test_parameters(self, parameter):
         (name,) = parameter
         self.refuse(f"The '{name}' parameter", estimator=PaperClassifier(**parameter))
+
+
+DAYS = np.datetime64("2020-01-01") + np.arange(40)
+
+
+@pytest.mark.parametrize(
+    ("y", "says"),
+    [
+        (DAYS, "y holds datetime64.D., not numbers: count days, as by"),
+        (pd.Series(DAYS), "y holds datetime64.*, not numbers: count days, as by"),
+        (DAYS - DAYS[0], "y holds timedelta64.*, not numbers"),
+        (DAYS.astype(object), "row 0 has the target '2020-01-01', which is no number"),
+        (["1.5"] * 39 + ["high"], "row 39 has the target 'high', which is no number: ASGDClassi"),
+        (np.array([1.0] * 7 + ["no"] * 33, dtype=object), "row 7 has the target 'no', which is no"),
+    ],
+)
+def test_targets_that_are_no_numbers(y, says):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    for learn in (ASGDRegressor().fit, ASGDRegressor().partial_fit):
+        with pytest.raises(ValueError, match=says):
+            learn(X, y)

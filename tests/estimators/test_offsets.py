@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from glum import GeneralizedLinearRegressor
 from scipy import sparse
+from sklearn.model_selection import cross_val_predict
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.learner import Learner
@@ -232,6 +233,16 @@ def test_what_is_refused() -> None:
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match="offset contains"):
             ASGDClassifier(loss="log_loss").fit(X, y, offset=np.where(offset > 2, value, offset))
+
+
+def test_offsets_in_a_column_are_cross_validated() -> None:
+    X, y, offset = problem("squared_error", 400)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(o=offset)
+    model = ASGDRegressor(random_state=0)
+    predicted = cross_val_predict(model, frame, y, params={"offset": "o"})
+    assert np.corrcoef(predicted, y)[0, 1] > 0.5
+    with pytest.raises(ValueError, match="by cross_val_predict, fit a frame that has them"):
+        cross_val_predict(model, X, y, params={"offset": offset})
 
 
 def test_the_intercept_of_wide_rows_makes_up_for_large_offsets() -> None:

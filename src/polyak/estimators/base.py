@@ -27,7 +27,7 @@ from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import is_frame
 from polyak.data.tables.streams import StreamSource
-from polyak.errors import DataError, DivergenceError, RowError
+from polyak.errors import DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
 from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.inputs import (
@@ -44,6 +44,8 @@ from polyak.estimators.inputs import (
     with_known_columns,
     with_last_column,
 )
+from polyak.estimators.labels import refused_number
+from polyak.estimators.sources import read_by_batches
 from polyak.learn.learner import Learner
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.recipes import Recipe
@@ -221,7 +223,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             if self._offset is not None and not there:
                 raise ValueError(
                     f"this {type(self).__name__} has learned with offsets: pass the offset of each "
-                    "row as offset="
+                    "row as offset=; where only X is passed on, as by cross_val_predict, fit a "
+                    "frame that has them in a column, whose name is offset="
                 )
             return X
         if self._offset is None:
@@ -254,10 +257,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 return X
             X = on_host(X)
         if not isinstance(X, np.ndarray) and (stream := stream_at(X)) is not None:
-            raise DataError(
-                f"{stream.name} is read a batch at a time: name a column of it as the target, as "
-                "in fit(X, y='price'), or collect its rows first"
-            )
+            raise read_by_batches(stream)
         checks: Any = False if finite else True if sparse.issparse(X) else "allow-nan"
         return _canonical(
             validate_data(
@@ -271,7 +271,19 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        y = _check_y(on_host(y), estimator=self, **checks)
+        given, y_numeric = on_host(y), checks.get("y_numeric", False)
+        try:
+            y = _check_y(given, estimator=self, **checks)
+            y = y.astype(np.float64) if y_numeric and y.dtype.kind in "US" else y
+        except (TypeError, ValueError) as error:
+            if y_numeric and (refused := refused_number(given)) is not None:
+                raise refused from error
+            raise
+        if y_numeric and y.dtype.kind in "mM":
+            raise ValueError(
+                f"y holds {y.dtype}, not numbers: count days, as by (y - y.min()) / "
+                "np.timedelta64(1, 'D')"
+            )
         check_consistent_length(X, y)
         return y
 
@@ -330,9 +342,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         sample_weight = on_host(sample_weight)
         if partial and np.shape(sample_weight) == (X.shape[0],) and not np.any(sample_weight):
             return np.zeros(X.shape[0])  # partial_fit accepts a batch without weight, fit does not
-        weights: Floats = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weights < 0).any():
+            row = int(np.argmax(weights < 0))
+            raise RowError(row, f" has the weight {weights[row]:g}, which is negative")
         if not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return weights

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from polyak.errors import RowError
 from polyak.rows.label_text import label_text
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,25 @@ def indicator_matrix(y: Any, labels: int | None = None) -> NDArray[Any]:
     return dense
 
 
+def refused_number(y: Any) -> RowError | None:
+    """Return the error for the first target that is no number, None if all are numbers.
+
+    Examples
+    --------
+    >>> str(refused_number([1.0, "2", "high"]))
+    "row 2 has the target 'high', which is no number: ASGDClassifier learns classes"
+    """
+    for row, values in enumerate(() if sparse.issparse(y) else np.asarray(y, dtype=object)):
+        for value in np.ravel(values):
+            try:
+                float(np.nan if value is None else value)
+            except (TypeError, ValueError):
+                advice = ": ASGDClassifier learns classes" if isinstance(value, str) else ""
+                what = f" has the target {str(value)!r}, which is no number{advice}"
+                return RowError(row, what)
+    return None
+
+
 def present(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
     """Return the targets of rows whose weight is not zero."""
     return y if weights is None else y[weights != 0]
@@ -93,9 +113,9 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> 
             known = ", ".join(map(label_text, classes[:10])) + (
                 ", ..." if len(classes) > 10 else ""
             )
-            raise ValueError(
-                f"y contains previously unseen labels: row {rows[unseen[0]]} has {label}, which is "
-                f"not among the classes {known}"
+            raise RowError(
+                int(rows[unseen[0]]),
+                f" has the previously unseen label {label}, which is not among the classes {known}",
             )
     codes = np.zeros(len(y), dtype=np.int64)
     codes[rows] = found

@@ -14,9 +14,10 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from polyak.errors import RowError
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.fitted_run import Run, draw_seed
-from polyak.estimators.sources import by_batches, fit_columns, partial_fit_columns
+from polyak.estimators.sources import by_batches, fit_columns, name_columns, partial_fit_columns
 from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel
@@ -305,7 +306,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         -------
         self
         """
-        if isinstance(y, str):
+        if name_columns(y, sample_weight, exposure):
             roles = {"sample_weight": sample_weight, "exposure": exposure, "offset": offset}
             return cast(Self, fit_columns(self, X, y, **roles))
         y, sample_weight = self._rates(y, sample_weight, exposure)
@@ -350,7 +351,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         -------
         self
         """
-        if isinstance(y, str):
+        if name_columns(y, sample_weight, exposure):
             roles = {"sample_weight": sample_weight, "exposure": exposure, "offset": offset}
             return cast(Self, partial_fit_columns(self, X, y, **roles))
         y, sample_weight = self._rates(y, sample_weight, exposure)
@@ -461,9 +462,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         check_consistent_length(y, exposures)
         wrong = np.flatnonzero(~(np.isfinite(exposures) & (exposures > 0)))
         if len(wrong):
-            raise ValueError(
-                f"row {wrong[0]} has the exposure {exposures[wrong[0]]:g}, which is not above zero"
-            )
+            row = int(wrong[0])
+            raise RowError(row, f" has the exposure {exposures[row]:g}, which is not above zero")
         weights = 1.0 if sample_weight is None else np.asarray(sample_weight)
         return np.asarray(y) / exposures, weights * exposures
 

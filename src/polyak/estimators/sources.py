@@ -17,11 +17,11 @@ from polyak.data.options import Columns, ReadOptions
 from polyak.data.stream import Stream
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import stored_as
-from polyak.data.tables.frames import as_table
+from polyak.data.tables.frames import as_table, is_frame
 from polyak.data.tables.inference import formats_to_learn, no_such_column
 from polyak.data.tables.number_formats import with_values
 from polyak.data.tables.streams import StreamSource
-from polyak.errors import DataError
+from polyak.errors import DataError, RowError
 from polyak.model.dialect import Dialect
 from polyak.rows.label_text import label_text
 from polyak.rows.sparse import take_rows
@@ -34,8 +34,8 @@ class NamedColumns:
 
     Parameters
     ----------
-    y : str
-        The column of the targets.
+    y : str or array
+        The column of the targets, or the targets.
     roles : dict
         The other arguments of ``fit``: names of columns, or values.
     first : pyarrow.Table
@@ -47,19 +47,21 @@ class NamedColumns:
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"a": [1, 2], "b": [3.0, 4.0], "c": [5, 6]})
-    >>> columns = NamedColumns("b", {"sample_weight": "a", "exposure": None}, table, "the frame")
-    >>> rest, y, roles = columns.split(table)
-    >>> rest.column_names, y, roles["sample_weight"]
-    (['c'], array([3., 4.]), array([1, 2]))
+    >>> columns = NamedColumns("b", {"sample_weight": "a"}, table, "the frame")
+    >>> columns.learn(lambda X, y, sample_weight: print(X.column_names, y, sample_weight), table)
+    ['c'] [3. 4.] [1 2]
+    2
     """
 
-    def __init__(self, y: str, roles: dict[str, Any], first: Any, source: str) -> None:
-        self._y, self._roles = y, roles
+    def __init__(self, y: Any, roles: dict[str, Any], first: Any, source: str) -> None:
+        self._y, self._roles, self._source = y, roles, source
+        target = y if isinstance(y, str) else None
         # A column of offsets stays among the features: its weight is one.
         apart = {role: name for role, name in roles.items() if role != "offset"}
         self._named = {role: name for role, name in apart.items() if isinstance(name, str)}
-        self.names = list(dict.fromkeys([y, *self._named.values()]))
-        for role, name in {"target": y, **self._named}.items():
+        named = self._named if target is None else {"target": target, **self._named}
+        self.names = list(dict.fromkeys(named.values()))
+        for role, name in named.items():
             what = f"{role.removeprefix('sample_')} "
             if name not in first.column_names:
                 raise no_such_column(name, first.column_names, source, what)
@@ -68,27 +70,38 @@ class NamedColumns:
                 raise DataError(f"{source}: the {what}column {name} holds {kind}, not numbers")
         dialect = Dialect()
         self._formats = formats_to_learn(
-            first.select(self.names), Columns(target=y), dialect, source, None
+            first.select(self.names), Columns(target=target), dialect, source, None
         )
         self._left_out = 0
 
-    def split(self, table: Any) -> tuple[Any, NDArray[Any], dict[str, Any]]:
-        """Return the other columns of a table, the targets, and the arguments of ``fit``."""
-        there, targets, roles = self.values(table.select(self.names))
-        rest = table.drop_columns(self.names)
-        return rest if there is None else rest.take(there), targets, roles
+    def learn(
+        self, learn: Callable[..., Any], table: Any, rows: Any = None, before: int = 0
+    ) -> int:
+        """Learn the rows that have a target, of the other columns or ``rows``; return their number.
 
-    def values(self, table: Any) -> tuple[NDArray[np.int64] | None, NDArray[Any], dict[str, Any]]:
-        """Return the rows with a target, None for all; their targets; the arguments of ``fit``."""
-        there = None
-        without = table.column(self._y).is_null(nan_is_null=True).to_numpy()
-        if without.any():
-            there = np.flatnonzero(~without)
-            table = table.take(there)
-            self._left_out += len(without) - len(there)
+        ``before`` is the number of rows of the source before the first of the table.
+        """
+        there, targets = None, self._y
+        rows = table.drop_columns(self.names) if rows is None else rows
+        table = table.select(self.names)
+        if isinstance(targets, str):
+            without = table.column(targets).is_null(nan_is_null=True).to_numpy()
+            if without.any():
+                there = np.flatnonzero(~without)
+                table = table.take(there)
+                rows = rows.take(there) if is_frame(rows) else take_rows(rows, there)
+                self._left_out += len(without) - len(there)
         table = with_values(table, self._formats)
+        targets = table.column(targets).to_numpy() if isinstance(targets, str) else targets
         found = {role: table.column(name).to_numpy() for role, name in self._named.items()}
-        return there, table.column(self._y).to_numpy(), self._roles | found
+        if not len(targets) and isinstance(self._y, str):
+            return 0
+        try:
+            learn(rows, targets, **self._roles | found)
+        except RowError as error:
+            row = error.row if there is None else int(there[error.row])
+            raise DataError(f"{self._source}, row {before + row + 1}{error.what}") from error
+        return len(targets)
 
     def warn_of_missing_targets(self) -> None:
         """Warn if rows were left out."""
@@ -97,15 +110,20 @@ class NamedColumns:
             warnings.warn(said, stacklevel=5)
 
 
-def fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
-    """Fit an estimator to the column ``y`` of a frame or a stream; return it.
+def name_columns(*values: Any) -> bool:
+    """Whether any of the targets, weights and exposures is named rather than given."""
+    return any(isinstance(value, str) for value in values)
+
+
+def fit_columns(estimator: Any, source: Any, y: Any, **roles: Any) -> Any:
+    """Fit an estimator to named columns of a frame or a stream; return it.
 
     A stream is learned once, in the order of its rows.
     """
     stream = stream_at(source)
     if stream is None:
-        return _learn_frame(estimator.fit, source, y, roles)
-    if not estimator._going_on():
+        return _learn_frame(estimator, estimator.fit, source, y, roles)
+    if isinstance(y, str) and not estimator._going_on():
         for name in ("_run", "_first", "classes_"):
             vars(estimator).pop(name, None)
         if is_classifier(estimator):
@@ -113,24 +131,40 @@ def fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
     return _learn_stream(estimator, stream, y, roles)
 
 
-def partial_fit_columns(estimator: Any, source: Any, y: str, **roles: Any) -> Any:
-    """Learn further from the column ``y`` of a frame, or of the batches of a stream."""
+def partial_fit_columns(estimator: Any, source: Any, y: Any, **roles: Any) -> Any:
+    """Learn further from named columns of a frame, or of the batches of a stream."""
     stream = stream_at(source)
     if stream is None:
-        return _learn_frame(estimator.partial_fit, source, y, roles)
+        return _learn_frame(estimator, estimator.partial_fit, source, y, roles)
     return _learn_stream(estimator, stream, y, roles)
 
 
-def _learn_frame(learn: Callable[..., Any], frame: Any, y: str, roles: dict[str, Any]) -> Any:
+def read_by_batches(stream: StreamSource) -> DataError:
+    """Return the error for a stream whose targets are not a column of it."""
+    return DataError(
+        f"{stream.name} is read a batch at a time: name a column of it as the target, as in "
+        "fit(X, y='price'), or collect its rows first"
+    )
+
+
+def _learn_frame(
+    estimator: Any, learn: Callable[..., Any], frame: Any, y: Any, roles: dict[str, Any]
+) -> Any:
+    if hasattr(frame, "shape") and not is_frame(frame):
+        named = next(name for name in (y, *roles.values()) if isinstance(name, str))
+        raise ValueError(f"{named!r} names a column: pass a frame or a stream, not an array")
     table = as_table(frame)
     columns = NamedColumns(y, roles, table, FRAME)
-    rows, targets, roles = columns.split(table)
+    if not columns.learn(learn, table):
+        raise DataError(f"{FRAME}: {y} is missing in all {len(table):,} rows")
     columns.warn_of_missing_targets()
-    return learn(rows, targets, **roles)
+    return estimator
 
 
-def _learn_stream(estimator: Any, stream: StreamSource, y: str, roles: dict[str, Any]) -> Any:
+def _learn_stream(estimator: Any, stream: StreamSource, y: Any, roles: dict[str, Any]) -> Any:
     """Learn the first rows as a frame, which decides the encoding, and the others by a reader."""
+    if not isinstance(y, str):
+        raise read_by_batches(stream)
     for role in ("sample_weight", "exposure", "offset"):
         if not isinstance(roles.get(role), str | None):
             raise ValueError(f"the {role} of a stream has to name a column")
@@ -139,17 +173,13 @@ def _learn_stream(estimator: Any, stream: StreamSource, y: str, roles: dict[str,
     estimator._stream = stream
     try:
         if not estimator._has_encoding():
-            rows, targets, found = columns.split(first)
-            if not len(targets):
+            if not columns.learn(estimator.partial_fit, first):
                 raise DataError(f"{stream.name}: {y} is missing in the first {len(first):,} rows")
-            estimator.partial_fit(rows, targets, **found)
             row = len(first)
         with _read(estimator, stream, columns.names, row) as batches:
             for batch in batches:
-                there, targets, found = columns.values(as_table(batch.kept))
-                rows = batch.rows if there is None else take_rows(batch.rows, there)
-                if len(targets):
-                    estimator.partial_fit(rows, targets, **found)
+                columns.learn(estimator.partial_fit, as_table(batch.kept), batch.rows, row)
+                row += len(batch)
             estimator._add_names(batches.names())
     finally:
         del estimator._stream

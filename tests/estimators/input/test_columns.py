@@ -96,3 +96,36 @@ def test_class_weights_count_in_streams() -> None:
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     model.partial_fit(frame[["x"]], frame["y"])
     assert model.t_ == 2 * ROWS + 1
+
+
+def test_columns_are_named_beside_an_array_of_targets() -> None:
+    frame = pd.DataFrame({"x": X, "time": EXPOSURE, "w": EXPOSURE[::-1]})
+    settings: dict[str, Any] = {"loss": "poisson", "shuffle": False, "max_iter": 1}
+    roles = {"exposure": EXPOSURE, "sample_weight": EXPOSURE[::-1]}
+    expected = ASGDRegressor(**settings).fit(frame[["x"]], COUNTS, **roles)
+    named = ASGDRegressor(**settings).fit(frame, COUNTS, exposure="time", sample_weight="w")
+    np.testing.assert_array_equal(named.coef_, expected.coef_)
+    np.testing.assert_array_equal(named.predict(frame), expected.predict(frame[["x"]]))
+    classes = ASGDClassifier(max_iter=1).partial_fit(
+        frame[["x", "w"]], COUNTS > 0, classes=[False, True], sample_weight="w"
+    )
+    assert list(classes.feature_names_in_) == ["x"]
+    with pytest.raises(ValueError, match="the frame has no exposure column tim; did you mean time"):
+        ASGDRegressor(**settings).fit(frame, COUNTS, exposure="tim")
+    with pytest.raises(ValueError, match="'time' names a column: pass a frame or a stream"):
+        ASGDRegressor(**settings).fit(X[:, None], COUNTS, exposure="time")
+    with pytest.raises(ValueError, match="the iterator is read a batch at a time"):
+        ASGDRegressor(**settings).fit(in_batches(frame), COUNTS, exposure="time")
+
+
+def test_the_row_in_an_error_counts_rows_without_a_target() -> None:
+    frame = pd.DataFrame({"x": X, "y": X, "w": np.where(np.arange(ROWS) == 9, -1.0, 1.0)})
+    frame.loc[3, "y"] = None
+    with pytest.raises(ValueError, match="the frame, row 10 has the weight -1, which is negative"):
+        ASGDRegressor().fit(frame, y="y", sample_weight="w")
+
+
+def test_a_frame_without_any_target() -> None:
+    frame = pd.DataFrame({"x": X, "y": None})
+    with pytest.raises(ValueError, match="the frame: y is missing in all 3,000 rows"):
+        ASGDRegressor().fit(frame, y="y")

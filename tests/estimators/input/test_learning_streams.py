@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -257,3 +258,32 @@ def test_a_pivot_is_a_query() -> None:
     text = "SELECT range AS r, range % 3 AS k, hash(range) % 9 AS v FROM range(2000)"
     with open_stream(f"duckdb:PIVOT ({text}) ON k USING sum(v)", target="r") as stream:
         assert sum(map(len, stream)) == 2000
+
+
+REGRESSOR, RATES = ASGDRegressor(), ASGDRegressor(loss="poisson")
+BAD_ROWS: dict[str, tuple[Callable[..., Any], dict[str, Any], Any, str]] = {
+    "y": (REGRESSOR.fit, {"y": "y"}, 1e300, ": the target 1e+300 is too large"),
+    "x": (REGRESSOR.fit, {"y": "y"}, 1e300, ": the value"),
+    "w": (REGRESSOR.fit, {"y": "y", "sample_weight": "w"}, -1.0, " has the weight -1, which is"),
+    "time": (RATES.fit, {"y": "n", "exposure": "time"}, 0.0, " has the exposure 0, which is not"),
+    "label": (
+        ASGDClassifier().partial_fit,
+        {"y": "label", "classes": ["no", "yes"]},
+        "odd",
+        " has the previously unseen label odd",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", [10, 700, 1700])
+@pytest.mark.parametrize("column", BAD_ROWS)
+def test_an_error_names_the_row_of_the_stream(column: str, bad: int) -> None:
+    learn, named, value, says = BAD_ROWS[column]
+    numbers = np.random.default_rng(1).normal(size=(2, 3000))
+    frame = pd.DataFrame({"x": numbers[0], "y": numbers[1], "w": 1.0, "time": 1.0, "n": 1.0})
+    frame["label"] = ["no", "yes"] * 1500
+    frame.loc[bad, column] = value
+    frame.loc[5, named["y"]] = None  # a row that is left out is counted
+    chosen = frame[list({"x", column, named["y"]})]
+    with pytest.raises(ValueError, match=re.escape(f"the iterator, row {bad + 1}{says}")):
+        learn(batches(chosen), **named)

@@ -51,5 +51,5 @@ def test_a_label_that_is_none_of_the_classes():
     X, y = rows_of(np.array([0, 1]))
     model = ASGDClassifier(loss="log_loss").partial_fit(X, y, classes=[0, 1])
     y[7] = 3
-    with pytest.raises(ValueError, match="previously unseen labels"):
+    with pytest.raises(ValueError, match="row 7 has the previously unseen label 3"):
         model.partial_fit(X, y)

@@ -23,7 +23,7 @@ def test_an_unseen_label_is_not_truncated_to_a_known_one(as_objects: bool) -> No
     before = model.coef_.copy()
     others = np.where(np.arange(60) == 7, "AB", Y.astype(object))
     others = others if as_objects else others.astype(str)
-    message = "previously unseen labels: row 7 has AB, which is not among the classes A, B"
+    message = "row 7 has the previously unseen label AB, which is not among the classes A, B"
     with pytest.raises(ValueError, match=message):
         model.partial_fit(X, others)
     with pytest.raises(ValueError, match=message):
@@ -37,12 +37,12 @@ def test_the_row_is_counted_among_all_rows_of_any_weight() -> None:
     weights[:3] = 0.0
     others = np.where(np.arange(60) == 7, "AB", Y)
     others[0] = "not there"
-    with pytest.raises(ValueError, match="row 7 has AB"):
+    with pytest.raises(ValueError, match="row 7 has the previously unseen label AB"):
         model.partial_fit(X, others, sample_weight=weights)
 
 
 @pytest.mark.parametrize("label", [2, -1, "1"])
 def test_numbers_and_words_are_not_confused(label: Any) -> None:
     model = learned((X[:, 0] > 0).astype(int))
-    with pytest.raises(ValueError, match=f"row 0 has {label}, which"):
+    with pytest.raises(ValueError, match=f"row 0 has the previously unseen label {label}, which"):
         model.partial_fit(X, np.full(60, label))
