@@ -127,6 +127,50 @@ def test_a_mixed_frame_shows_words_that_weigh_and_no_missing_value_that_never_wa
     assert weight["x"] == pytest.approx(1.0, abs=0.02)
 
 
+def rows_of_levels(rows: int, seed: int, loss: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Draw levels of 49%, 49% and 2%, with weights of 0.25, -0.05 and -0.2."""
+    rng = np.random.default_rng(seed)
+    levels, x = rng.choice(3, size=rows, p=[0.49, 0.49, 0.02]), rng.normal(size=rows)
+    scores = 0.5 * x + np.array([0.25, -0.05, -0.2])[levels]
+    y = scores + rng.normal(size=rows)
+    if loss == "log_loss":
+        y = rng.random(rows) < 1 / (1 + np.exp(-scores))
+    return pd.DataFrame({"x": x, "level": np.array(["a", "b", "c"])[levels]}), y
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_levels_have_the_errors_of_weights_that_add_up_to_zero(loss: str) -> None:
+    X, y = rows_of_levels(3000, 0, loss)
+    learner = ASGDClassifier if loss == "log_loss" else ASGDRegressor
+    model = learner(loss=loss, intervals=True, random_state=0).fit(X, y).to_model()
+    found = model.coefficients().set_index("feature").loc[["intercept", "level=a", "level=b"]]
+    one_hot = (X.level.to_numpy()[:, None] == np.array(["a", "b", "c"])).astype(float)
+    A = np.column_stack([np.ones(3000), one_hot[:, :2] - one_hot[:, 2:], X.x])
+    w, bend = np.zeros(4), np.ones(3000)
+    for _ in range(10):
+        means = A @ w if loss == "squared_error" else 1 / (1 + np.exp(-A @ w))
+        bend = bend if loss == "squared_error" else means * (1 - means)
+        w += np.linalg.solve(A.T @ (A * bend[:, None]), A.T @ (y - means))
+    np.testing.assert_allclose(found.weight, w[:3], atol=1e-5)
+    errors = sandwich_by_hand(A, y - means, bend)
+    np.testing.assert_allclose(found.standard_error, errors[:3], rtol=1e-4)
+    effect = model.effect("level")
+    own = model.coefficients().set_index("feature").filter(like="level=", axis=0)
+    np.testing.assert_allclose(own.high - own.low, effect.upper - effect.lower, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_intervals_of_levels_hold_the_true_weights() -> None:
+    held = []
+    for seed in range(200):
+        X, y = rows_of_levels(1000, seed, "squared_error")
+        model = ASGDRegressor(intervals=True, random_state=seed).fit(X, y)
+        own = model.coefficients().set_index("feature").filter(like="level=", axis=0)
+        held.append(np.array([0.25, -0.05, -0.2]) - own.low > 0)
+        held[-1] &= np.array([0.25, -0.05, -0.2]) - own.high < 0
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
 def test_without_pandas_there_is_a_dict_of_columns() -> None:
     code = (
         "import sys; sys.modules['pandas'] = None\n"

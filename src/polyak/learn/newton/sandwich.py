@@ -82,14 +82,18 @@ def _inverse(hessian: Floats, shrink: Floats) -> Floats:
     """Return the inverse of the Hessian with the penalty, zero along directions without rows.
 
     Along those, such as the sum of all dummies less the constant, M is zero but for rounding, and
-    so is the sandwich; the inverse of a tiny penalty, squared, would make rounding large.
+    so is the sandwich; the inverse of a tiny penalty, squared, would make rounding large. Only the
+    penalty says where the weights are along them, so errors are those of weights projected there by
+    its inner product: of levels whose weights add up to zero, not of others that score alike.
     """
     whole = hessian + np.diag(shrink)
     size = 1.0 / np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
     values, axes = np.linalg.eigh(whole * size[:, None] * size)
-    least = np.clip(10.0 * (shrink * size * size).max(initial=0.0), *NO_ROWS)
-    axes = axes[:, values > least] * size[:, None]
-    return np.asarray((axes / values[values > least]) @ axes.T)
+    known = values > np.clip(10.0 * (shrink * size * size).max(initial=0.0), *NO_ROWS)
+    axes, root = axes * size[:, None], np.sqrt(shrink)[:, None]
+    free, axes = axes[:, ~known], axes[:, known]
+    axes = axes - free @ np.linalg.lstsq(root * free, root * axes)[0]
+    return np.asarray((axes / values[known]) @ axes.T)
 
 
 # -- whether weights drift -----------------------------------------------------------------------
