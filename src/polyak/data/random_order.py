@@ -47,6 +47,8 @@ class Pieces:
     head : list of pieces
         Pieces to read first: small ones from all over the source, since the first rows determine
         the classes and the learning rates.
+    join : function
+        Joins pieces of a window, in their order, that are better read together.
     """
 
     every: Sequence[Any]
@@ -54,14 +56,24 @@ class Pieces:
     in_window: int
     strata: int
     head: Sequence[Any] = ()
+    join: Callable[[list[Any]], list[Any]] = list
 
     @classmethod
     def apart(
-        cls, pieces: Sequence[Any], size: int, head: Sequence[Any] = (), *, is_table: bool = False
+        cls,
+        pieces: Sequence[Any],
+        size: int,
+        head: Sequence[Any] = (),
+        table_window: int = 0,
+        join: Callable[[list[Any]], list[Any]] = list,
     ) -> Pieces:
-        """Return pieces of ``size`` bytes that are independent of each other."""
-        in_window = max(1, (TABLE_WINDOW_BYTES if is_table else WINDOW_BYTES) // size)
-        return cls(pieces, np.arange(len(pieces) + 1), in_window, in_window, head)
+        """Return pieces of ``size`` bytes that are independent of each other.
+
+        The windows of a table have at least ``table_window`` bytes.
+        """
+        window = max(TABLE_WINDOW_BYTES, table_window) if table_window else WINDOW_BYTES
+        in_window = max(1, window // size)
+        return cls(pieces, np.arange(len(pieces) + 1), in_window, in_window, head, join)
 
     @classmethod
     def of_units(cls, units: list[list[Any]], size: int, strata: int) -> Pieces:
@@ -145,11 +157,11 @@ class Windows(Sequence[Window]):
     def __getitem__(self, place: Any) -> Any:
         if not 0 <= place < len(self):
             raise IndexError(place)
-        number = self._first + place
+        number, every, join = self._first + place, self._pieces.every, self._pieces.join
         if number < self._heads:
-            return Window(number, list(self._pieces.head), self._seed)
-        every = self._pieces.every
-        return Window(number, [every[n] for n in self._dealt[number - self._heads]], self._seed)
+            return Window(number, join(list(self._pieces.head)), self._seed)
+        dealt = self._dealt[number - self._heads]
+        return Window(number, join([every[n] for n in dealt]), self._seed)
 
 
 def _deal(pieces: Pieces, seed: int) -> list[array[int]]:

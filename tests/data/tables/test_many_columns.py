@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,7 @@ from polyak.data.formats.tables import open_source
 from polyak.data.open import open_stream
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.reader import TableReader
+from polyak.data.tables.text import source as text_source
 from polyak.data.tables.text.csv import CsvFormat
 from polyak.data.tables.text.lines import Heading, Lines
 from polyak.model.schema import Schema
@@ -142,3 +144,46 @@ def test_a_value_too_large_leaves_the_other_rows_as_they_are() -> None:
     targets = np.concatenate([batch.targets for batch in batches])
     assert targets.tolist() == [y for y in range(n_rows) if y != bad]
     assert min(np.diff(batch.rows.indptr).min() for batch in batches) == width
+
+
+def test_pieces_in_random_order_that_hold_few_rows_are_parsed_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece costs something for every column, however few rows it has."""
+    path = tmp_path / "wide.csv"
+    names = [f"x{number}" for number in range(MANY)]
+    lines = [",".join([*["0.125"] * (MANY - 1), f"{n}", f"{n % 2}"]) for n in range(60)]
+    path.write_text("\n".join([",".join([*names, "y"]), *lines]) + "\n")
+    parsed = []
+
+    def counted(self: CsvFormat, *arguments: Any) -> Any:
+        parsed.append(1)
+        return PARSE(self, *arguments)
+
+    PARSE = CsvFormat.parse
+    with open_stream(path, target="y", random_order=True, threads=0, dtype=np.float64) as stream:
+        monkeypatch.setattr(CsvFormat, "parse", counted)
+        (batch,) = stream
+    assert len(parsed) == 1
+    assert batch.where is not None
+    assert batch.targets is not None
+    wheres = [batch.where(row)[1] for row in range(60)]
+    assert sorted(wheres) == list(range(2, 62)) != wheres
+    assert batch.targets.tolist() == [line % 2 for line in wheres]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_the_sample_has_rows_where_a_line_is_longer_than_it(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_source, "SAMPLE_BYTES", 1 << 12)
+    path = wide(tmp_path / "wide.csv", MANY)
+    if ending == "jsonl":
+        rows = arrow_csv.read_csv(path).to_pylist()
+        path = tmp_path / "wide.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_stream(path, target="y", block_bytes=1 << 13, threads=0) as stream:
+        look = stream.look()
+        assert look is not None
+        assert look.rows >= 8
+        assert sum(map(len, stream)) == 12

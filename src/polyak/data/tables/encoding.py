@@ -143,8 +143,8 @@ class PieceEncoder:
             numbers = parsed.where.of(chosen)
             gaps = np.searchsorted(numbers, np.unique([line.line for line in bad]))
             batch = replace(batch, gaps=gaps)
-        was = {column.name: _in_words(column) for column in self._schema.columns}
-        odd = odd_values(parsed, was)
+        columns = self._schema.columns if parsed.odd else ()  # there may be a hundred thousand
+        odd = odd_values(parsed, {column.name: _in_words(column) for column in columns})
         return Encoded(batch, piece.place, piece.bytes_read, bad, without, odd)
 
     def _for_core(self, table: Any, parsed: Parsed) -> Any:

@@ -99,9 +99,10 @@ class TableReader:
         there = [name for name in dict.fromkeys(columns) if name not in absent]
         origins = self._layout.origins
         raw = list(dict.fromkeys(origins.get(name, name) for name in there))
-        plain = {name: kind for name, kind in types.items() if name in raw}
+        in_source = set(raw)
+        plain = {name: kind for name, kind in types.items() if name in in_source}
         self._parts_of_one = max(1, len(there) // max(1, len(raw)))
-        keep = [name for name in roles.keep if name in raw]
+        keep = [name for name in roles.keep if name in in_source]
         self._source.plan(plain, raw, keep if len(keep) == len(roles.keep) else [])
         self._encoder = PieceEncoder(
             self._source,

@@ -22,14 +22,14 @@ class RowNumbers:
     file : str
     unit : {"line", "row"}
     first : int or function
-        The number of the first row, or a function that computes it on demand.
+        The number of the first row, or a function that returns the numbers for such steps.
     steps : array of int, optional
         The distance of each row from the first, unless they follow each other.
     """
 
     file: str
     unit: str
-    first: int | Callable[[], int]
+    first: int | Callable[[NDArray[np.int64]], NDArray[np.int64]]
     steps: NDArray[np.int64] | None = None
 
     def __call__(self, row: int) -> tuple[str, int, str]:
@@ -38,8 +38,8 @@ class RowNumbers:
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of ``rows``."""
-        first = self.first if isinstance(self.first, int) else self.first()
-        return first + (rows if self.steps is None else self.steps[rows])
+        steps = rows if self.steps is None else self.steps[rows]
+        return self.first + steps if isinstance(self.first, int) else self.first(steps)
 
 
 @dataclass(slots=True)

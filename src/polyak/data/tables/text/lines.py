@@ -34,14 +34,15 @@ class Lines(NamedTuple):
     keys : dict
         The values of the partition columns of the file's path.
     first : int, or function
-        The number of the first line in its file, or a function that computes it on demand.
+        The number of the first line in its file, or a function that returns those of lines counted
+        from it.
     """
 
     text: memoryview
     file: str
     heading: Heading
     keys: dict[str, Any]
-    first: int | Callable[[], int]
+    first: int | Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
     def where(self, lines: NDArray[np.int64]) -> RowNumbers:
         """Return the numbers of rows that begin at ``lines``, counted from the first line."""
