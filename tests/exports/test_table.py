@@ -67,3 +67,13 @@ def test_ids_are_those_of_the_source_and_zeros_are_left_out(tmp_path: Path) -> N
     assert (tmp_path / "m.txt").read_text() == (
         "  feature  weight\nintercept      +1\n        2   +0.25\n        3      -3\n"
     )
+
+
+def test_words_are_no_formulas_and_numbers_are_numbers(tmp_path: Path) -> None:
+    import pandas
+
+    frame = pandas.DataFrame({"=1+1": X[:, 0], "+cmd|'/C calc'!A0": X[:, 1], "-1.5": X[:, 0]})
+    export(ASGDRegressor().fit(frame, X[:, 0] - X[:, 1]), tmp_path / "m.csv")
+    lines = {line["name"]: line["weight"] for line in read(tmp_path / "m.csv")[1:]}
+    assert list(lines) == ["'=1+1", "'+cmd|'/C calc'!A0", "-1.5"]
+    assert float(lines["'+cmd|'/C calc'!A0"]) < 0

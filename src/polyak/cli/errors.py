@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from polyak.cli.advice import spelled
+from polyak.cli.output import escaped
 
 FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
 
@@ -33,7 +34,7 @@ def say(message: str) -> None:
     """Print a line that is not the result: options in it are those of the command that runs."""
     message = _LINE_BREAK.sub(" ", message)
     message = message if _parser is None else spelled(message, _parser)
-    print(f"polyak: {message}", file=sys.stderr, flush=True)
+    print(f"polyak: {escaped(message)}", file=sys.stderr, flush=True)
 
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")

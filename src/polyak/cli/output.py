@@ -3,9 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
+
+
+def escaped(text: str) -> str:
+    r"""Return a line of text with control characters as in Python, since terminals obey them.
+
+    Names, levels and labels come from files, which may set the title of a window or the colours.
+
+    Examples
+    --------
+    >>> print(escaped("\x1b]0;title\x07 caf\u00e9"))
+    \x1b]0;title\x07 caf\u00e9
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends, changes of the direction of text, and halves of characters."""
 
 
 def number(value: Any) -> str:
@@ -32,8 +50,9 @@ def print_json(value: Any) -> None:
 
 def print_table(heads: list[str], lines: list[list[str]]) -> None:
     """Print columns, each as wide as it needs."""
-    widths = [max(len(text) for text in column) for column in zip(heads, *lines, strict=True)]
-    for line in (heads, *lines):
+    shown = [[escaped(text) for text in line] for line in (heads, *lines)]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for line in shown:
         print("  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)))
 
 
@@ -42,7 +61,8 @@ def print_figures(figures: Mapping[str, Any], as_json: bool = False, title: str 
     if as_json:
         print_json(figures)
         return
-    lines = [(name.replace("_", " "), number(value)) for name, value in figures.items()]
+    lines = [(name.replace("_", " "), escaped(number(value))) for name, value in figures.items()]
+    title = escaped(title)
     width = max((len(name) for name, _ in lines), default=0)
     if sys.stdout.isatty():
         from rich.console import Console

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from polyak.cli.options.parser import terminal_width
+from polyak.cli.output import escaped
 
 if TYPE_CHECKING:
     from polyak.data.tables.look import TableLook
@@ -37,7 +38,7 @@ def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     >>> block([("age", "number", "1 to 99"), ("city of birth", "words", "3 different")], 34)
     ['  age            number  1 to 99', '  city of birth  words   3 differ…']
     """
-    shown = [(_cut(row[0], WIDEST), *row[1:]) for row in rows]
+    shown = [(_cut(escaped(row[0]), WIDEST), *map(escaped, row[1:])) for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = [
         "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip()

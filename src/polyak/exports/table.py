@@ -1,10 +1,11 @@
 """Models as tables of their weights, for people and for programs that know only tables.
 
 One line a feature that weighs anything, or one for each of its classes, after the intercept's. As
-CSV or TSV the numbers are whole and come back as they were; as text they are rounded and aligned.
-The weights of a table's columns are per unit of the column, so that the score of a row is the
-intercept plus the sum of weight times value. An additive model has a line for each knot or level
-of each term instead, with the effect there and its band.
+CSV or TSV the numbers are whole and come back as they were, and words that a spreadsheet would
+compute begin with an apostrophe; as text they are rounded and aligned. The weights of a table's
+columns are per unit of the column, so that the score of a row is the intercept plus the sum of
+weight times value. An additive model has a line for each knot or level of each term instead, with
+the effect there and its band.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from polyak.exports.units import in_units
 from polyak.model.coefficients import INTERCEPT, Coefficients, coefficients
 from polyak.model.effects import effects_table
 from polyak.model.features import FeatureMap
-from polyak.rows.label_text import label_text
+from polyak.rows.label_text import label_text, without_formula
 
 LINES_AT_A_TIME = 1 << 13
 LEVEL = 0.95
@@ -102,6 +103,7 @@ def _separated(heads: list[str], blocks: Blocks, format: str) -> Iterator[str]:
 
 
 def _quoted(cell: str, separator: str) -> str:
+    cell = without_formula(cell)
     if separator in cell or '"' in cell or "\n" in cell or "\r" in cell:
         return '"' + cell.replace('"', '""') + '"'
     return cell

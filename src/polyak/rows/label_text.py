@@ -20,3 +20,28 @@ def label_text(label: Any) -> str:
     if is_float and math.isfinite(label) and label == int(label):
         return str(int(label))
     return str(label)
+
+
+def without_formula(text: str) -> str:
+    """Return text for a cell of CSV that no spreadsheet computes: after an apostrophe.
+
+    Numbers stay as they are, and so do labels like ``+`` and ``- 50000.``.
+
+    Examples
+    --------
+    >>> [without_formula(text) for text in ("=1+1", "@SUM(A1)", "-A1", "-1.5e3", "-", "a=b")]
+    ["'=1+1", "'@SUM(A1)", "'-A1", '-1.5e3', '-', 'a=b']
+    """
+    if not text.startswith(_BEGINNINGS) or len(text) == 1:
+        return text
+    try:
+        float(text)
+    except ValueError:
+        signed = text[0] in _SIGNS and not any(c.isalpha() or c in "(!|" for c in text)
+        return text if signed else f"'{text}"
+    return text
+
+
+_SIGNS = "+-\uff0b\uff0d"
+_BEGINNINGS = tuple(f"=@\t\r\n\uff1d\uff20{_SIGNS}")
+"""What OWASP's page on CSV injection names, also in full width."""

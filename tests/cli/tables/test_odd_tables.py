@@ -92,3 +92,20 @@ def test_values_of_several_kinds_in_json_are_warned_of(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     done = polyak("train", path, "--target", "y", "-m", tmp_path / "m", "-q")
     assert done.stderr.count("the column price is read as words, as it has values of several") == 1
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    """They would set its title and its colours; a name ends in a line of its own."""
+    path, model, odd = tmp_path / "t.csv", tmp_path / "m", "\x1b]0;title\x07\u202e"
+    rows = [f"{a},{odd}{i % 3},{i % 7},{odd if a > b else 'no'}\n" for i, (a, b, _) in
+            enumerate(ROWS)]  # fmt: skip
+    path.write_text(f"a,level,{odd}name,y\n{''.join(rows)}n/a,no,x{odd},no\n")
+    shown = [
+        polyak("train", path, "--target", "y", "-m", model),
+        polyak("inspect", model),
+        polyak("evaluate", model, path, "--by", "level"),
+    ]
+    for done in shown:
+        assert "\\x1b]0;title\\x07\\u202e" in done.stdout + done.stderr
+        for text in (done.stdout, done.stderr):
+            assert not {"\x1b", "\x07", "\u202e"} & set(text)

@@ -240,8 +240,8 @@ def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
 
 
 def _print_schema(schema: Schema) -> None:
-    """Return what each column of the table is, and how its numbers are computed."""
-    from polyak.cli.output import print_table
+    """Print what each column of the table is, and how its numbers are computed."""
+    from polyak.cli.output import escaped, print_table
     from polyak.model.schema import HASHED
 
     lines = []
@@ -260,12 +260,13 @@ def _print_schema(schema: Schema) -> None:
     print_table(["column", "read as", "offset", "scale"], lines)
     if schema.target is not None:
         positive = "" if schema.target.positive is None else f", {schema.target.positive} or not"
-        print(f"\nThe target is {schema.target.name}{positive}", end="")
-        print(f", per {schema.exposure}." if schema.exposure else ".", end="")
-        print(f" Rows weigh as {schema.weight} says." if schema.weight else "", end="")
         crossed = ", ".join(":".join(names) for names in schema.interactions)
-        print(f" Crossed: {crossed}." if crossed else "", end="")
-        print(f" Words are hashed into 2^{schema.bits} slots." if schema.is_hashed else "")
+        told = f"The target is {schema.target.name}{positive}"
+        told += f", per {schema.exposure}." if schema.exposure else "."
+        told += f" Rows weigh as {schema.weight} says." if schema.weight else ""
+        told += f" Crossed: {crossed}." if crossed else ""
+        told += f" Words are hashed into 2^{schema.bits} slots." if schema.is_hashed else ""
+        print(f"\n{escaped(told)}")
 
 
 def _term_cells(terms: Sequence[TermReport]) -> list[list[str]]:

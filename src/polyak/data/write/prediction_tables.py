@@ -20,7 +20,7 @@ from polyak.data.write.written_file import written_file
 from polyak.losses import get_loss
 from polyak.model.effects import contribution_owners, contributions
 from polyak.optional_imports import pyarrow
-from polyak.rows.label_text import label_text
+from polyak.rows.label_text import label_text, without_formula
 from polyak.rows.labels import exact_labels
 
 if TYPE_CHECKING:
@@ -173,8 +173,9 @@ def _csv(file: Any, delimiter: str) -> Iterator[Callable[[Any], None]]:
             is_begun = True
             heads = delimiter.join(map(_quoted, batch.schema.names))
             file.write((heads + "\n").encode())
-        columns = [_flat(column) for column in batch.columns]
-        flat = pa.RecordBatch.from_arrays(columns, batch.schema.names)
+        names = batch.schema.names
+        columns = [_flat(c, n == "prediction") for n, c in zip(names, batch.columns, strict=True)]
+        flat = pa.RecordBatch.from_arrays(columns, names)
         sink = pa.BufferOutputStream()
         csv.write_csv(flat, sink, csv.WriteOptions(include_header=False, delimiter=delimiter))
         text = sink.getvalue()
@@ -198,13 +199,20 @@ def _quoted(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
-def _flat(column: Any) -> Any:
-    """Turn what CSV has no cells for, lists and the like, into JSON."""
+def _flat(column: Any, of_labels: bool) -> Any:
+    """Turn what CSV has no cells for, lists and the like, into JSON, and labels into no formulas.
+
+    Columns of the source are kept as they are there.
+    """
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_nested(kind):
         return pa.array([None if v is None else _json(v) for v in column.to_pylist()], pa.string())
+    if of_labels and pa.types.is_string(kind):
+        coded = column.dictionary_encode()
+        labels = [without_formula(label) for label in coded.dictionary.to_pylist()]
+        return pa.array(labels, pa.string()).take(coded.indices)
     return column
 
 
