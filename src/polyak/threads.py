@@ -147,22 +147,24 @@ _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
 def reads(method: Method) -> Method:
-    """Run a method with the object's lock held."""
+    """Run a method with the object's lock held, if the object is whole."""
 
     @wraps(method)
     def alone(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
+            self.require_whole()
             return method(self, *args, **kwargs)
 
     return cast(Method, alone)
 
 
 def changes(method: Method) -> Method:
-    """Run a method that changes the object with its lock held, and increment its version."""
+    """Run a method that changes the object as `reads` does, and increment its version."""
 
     @wraps(method)
     def alone(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
+            self.require_whole()
             try:
                 return method(self, *args, **kwargs)
             finally:

@@ -125,6 +125,14 @@ class Learner:
         self.__dict__.update(fields)
         self.lock = Lock()
 
+    def require_whole(self) -> None:
+        """Raise RuntimeError if learning was interrupted in the middle of a batch."""
+        if self.race is not None and self.race.is_torn:
+            raise RuntimeError(
+                "learning was interrupted in the middle of a batch, so the model's state is "
+                "inconsistent; go on from a copy or a saved model, or start over with fit"
+            )
+
     @property
     def loss(self) -> Loss:
         """The loss, with the scale of the targets once the first rows have shown it."""
@@ -407,9 +415,11 @@ class Learner:
         unit, may_join = calibration.weight_unit, self.classes is None
         given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
         apart = self._with_offsets(given)
-        self.race, self.classes = learn_rows(race, classes, self.recipe, apart, may_join=may_join)
+        race, classes = learn_rows(race, classes, self.recipe, apart, may_join=may_join)
+        none = FirstRows()
+        # No call between these, so no interrupt: it would count the first rows twice.
+        self.race, self.classes, self._first = race, classes, none
         self.classes_may_join, self.calibration = may_join, calibration
-        self._first = FirstRows()
         if self.watch is not None:
             self.watch.begin(given.first(self.recipe.first_rows).on_host())
             self.watch.look(self.race, self.classes, self.loss)
