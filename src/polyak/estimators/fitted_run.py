@@ -150,7 +150,7 @@ class Run:
             return learner
         done = copy.deepcopy(learner)
         with self._explained():
-            done.finish()
+            done.finish(last=True)
         return done
 
     def _model_of(self, learner: Learner) -> LinearModel:

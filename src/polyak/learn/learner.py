@@ -192,10 +192,16 @@ class Learner:
             self._begin(given)
 
     @changes
-    def finish(self) -> None:
-        """Learn the rows kept back, should there have been fewer than calibration waits for."""
+    def finish(self, *, last: bool = False) -> None:
+        """Learn the rows kept back, should there have been fewer than calibration waits for.
+
+        If no others follow the ``last`` of them, additive models are compared on them all.
+        """
         if self.race is None and len(self._first):
-            self._begin(self._first.joined())
+            given = self._first.joined()
+            self._begin(given)
+            if last and self.recipe.is_additive:
+                self.compare(given.rows, given.targets, given.weights)
 
     @changes
     def compare(self, X: Any, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
@@ -220,7 +226,7 @@ class Learner:
             if not len(self._first):
                 raise DataError("there are no rows to learn from")
             provisional = copy.deepcopy(self)
-            provisional.finish()
+            provisional.finish(last=True)
             return provisional.model(report=report)
         found = self.recipe_found
         return model_of(self.race, found, self.classes, self.calibration, report=report)
@@ -248,7 +254,7 @@ class Learner:
     def _progressive(self, what: int) -> float:
         if self.race is None:
             return float("nan")
-        sums = self.race.totals()[self.race.leader().number]
+        sums = self.race.progressive(self.race.leader().number)
         return mean(sums[what], sums[0])
 
     @reads

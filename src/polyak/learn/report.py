@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.calibration import Calibration
 from polyak.learn.race import Leader, Race
+from polyak.learn.race.history import measure
 from polyak.learn.recipes import AnyCandidate, Candidate, Recipe
 from polyak.learn.rows_needed import rows_needed_by, rows_to_asymptotics
 from polyak.learn.score_histogram import ScoreHistogram
@@ -43,8 +44,9 @@ def training_report(
     moments: Floats | None,
 ) -> TrainingReport:
     """Return the report of a race whose leader is the model."""
-    count, loss, _, errors = race.totals()[leader.number, :4]
-    std_err = race.measure(leader.number)["loss_std_err"]
+    sums = race.progressive(leader.number)
+    count, loss, _, errors = sums[:4]
+    std_err = measure(sums, race.scored, race.losses_per_row)["loss_std_err"]
     lately, counts = recent(race, leader.number, recipe), leader.lane.histogram(leader.place)
     lately["roc_auc"] = counts.roc_auc()
     bins, starts = counts.reliability(), leader.lane.average_start(leader.place)
@@ -77,7 +79,7 @@ def recent(race: Race, number: int, recipe: Recipe) -> dict[str, float]:
     """
     measured = race.recent(number)
     if race.constant is not None:
-        measured["constant_loss"] = race.recent(race.constant)["loss"]
+        measured["constant_loss"] = race.recent(race.constant, like=number)["loss"]
         if recipe.loss == "squared_error":
             varies = measured["constant_loss"] > 0
             measured["r2"] = (

@@ -105,15 +105,16 @@ def learn_in_memory(
         if new and passes == 1:
             learner.compare(*data)
         return learner, passes
-    learner.at_hand = new and passes == 1 and learner.recipe.for_optimum
+    once = passes == 1 or learner.recipe.is_additive  # whose rows are not learned again
+    learner.at_hand = new and once and learner.recipe.for_optimum
     for number in range(passes):
         # Of the rows that are there: the others must leave no trace.
         learn(learner, _shuffled(rng, data.rows, present) if shuffle else present, number)
         if number == 0:
             finish(learner)
-    if learner.at_hand:
-        release_memory()
-        learner.compare(*data)
+            if learner.at_hand:
+                release_memory()
+                learner.compare(*data)
     return learner, passes
 
 

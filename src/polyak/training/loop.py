@@ -142,7 +142,7 @@ class TrainingLoop:
                 self._one_pass(stream)
             with self._interrupts.held():
                 with naming_far_features(self._job, stream, None):
-                    self._learner.finish()
+                    self._learner.finish(last=True)
                 self._passes_done += 1
                 self._position = None
             if self._passes_done < self._passes:

@@ -94,7 +94,7 @@ def test_learners_of_parts_know_the_constant_of_all_rows(from_one):
     assert model.report.winner.method == "constant"
     assert model.intercept[0] == pytest.approx(np.log((y.sum() + 0.5) / ((1 - y).sum() + 0.5)))
     assert parts[0].race is not None
-    assert parts[0].race.totals()[-1, 0] == ROWS
+    assert parts[0].race.history.since(0, parts[0].race.sums())[-1, 0] == ROWS
 
 
 def test_further_passes_may_do_better_than_the_constant():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.terms.pairs import FUNCTIONS_OF_A_PAIR, bins_of_levels, sizes_of_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.rows.sparse import SparseRows, dense_as_sparse
@@ -51,3 +54,45 @@ def test_kept_rows_are_joined_and_kept() -> None:
     assert len(first) == once.total == again.total == 5
     assert isinstance(once.rows, SparseRows)
     np.testing.assert_array_equal(once.rows.values, again.rows.values)
+
+
+def product(rows: int, noise: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of three columns, and targets that the product of the first two explains."""
+    rng = np.random.default_rng(rows)
+    X = rng.normal(size=(rows, 3))
+    return X, X[:, 0] * X[:, 1] + noise * rng.normal(size=rows)
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+@pytest.mark.parametrize("how", ["fit", "passes", "stream"])
+def test_pairs_are_looked_for_once_rows_end(rows: int, how: str) -> None:
+    X, y = product(rows + 1000)
+    passes: Any = 2 if how == "passes" else "auto"
+    model = ASGDRegressor(pairs="auto", max_iter=passes, random_state=0)
+    if how == "stream":
+        for part in np.array_split(np.arange(rows), 3):
+            model.partial_fit(X[part], y[part])
+    else:
+        model.fit(X[:rows], y[:rows])
+    assert [term["name"] for term in model.terms_ if term["kind"] == "pair"] == ["x0 × x1"]
+    assert model.score(X[rows:], y[rows:]) > 0.9
+
+
+def test_classes_have_pairs_in_few_rows() -> None:
+    X, score = product(1600)
+    y = np.digitize(score, [-0.5, 0.5])
+    model = ASGDClassifier(pairs="auto", random_state=0).fit(X[:600], y[:600])
+    assert "x0 × x1" in {term["name"] for term in model.terms_}
+    assert model.score(X[600:], y[600:]) > 0.75  # the most frequent class has 0.46
+
+
+@pytest.mark.parametrize("rows", [300, 4200, 6000])
+def test_losses_are_those_of_models_with_pairs(rows: int) -> None:
+    X, y = product(rows + 3000, noise=0.5)
+    model = ASGDRegressor(pairs="auto", random_state=0)
+    for part in np.array_split(np.arange(rows), 3):
+        model.partial_fit(X[part], y[part])
+    loss = np.mean((model.predict(X[rows:]) - y[rows:]) ** 2) / 2  # 0.5 without the pair
+    assert model.recent_loss_ == pytest.approx(loss, rel=0.3)
+    assert model.progressive_loss_ == pytest.approx(loss, rel=0.3)
+    assert model.constant_loss_ > 3 * loss

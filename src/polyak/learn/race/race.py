@@ -205,7 +205,8 @@ class Race:
         kept: list[tuple[StoredState, int]] = []
         if self._is_worth_a_copy(given.rows):
             kept = [(StoredState(*lane.state()), lane.clock) for lane in self.lanes]
-        self.left_out = {}
+        if not again:
+            self.left_out = {}
         try:
             for some in self._that_fit(given):
                 self._learn_all(some, again)
@@ -639,6 +640,8 @@ class Race:
         leads only where rows are absurd and it is clearly better. Where the weights themselves are
         asked for there is no choice, and they are made exact first.
         """
+        for lane in self.lanes if self.clock <= self.scored else []:
+            lane.rows_end(self.threads or processors())
         if self._converge(given) and self.can_compare(given.total):
             self._leave_out(given)
         lane = self.leader().lane
@@ -704,9 +707,18 @@ class Race:
         sums: Floats = self._of_all([lane.sums()[None] for lane in self.lanes])[0]
         return sums
 
-    def totals(self) -> Floats:
-        """Return each candidate's sums since the first row."""
-        return self.history.since(0, self.sums())
+    def progressive(self, number: int) -> Floats:
+        """Return a candidate's sums over all rows; of rows left out where no others count."""
+        since = self._counts_from(number)
+        if since == self.scored and number in self.left_out:
+            return self.left_out[number]
+        return np.asarray(
+            self.history.since(since if since < self.scored else 0, self.sums())[number]
+        )
+
+    def _counts_from(self, number: int) -> int:
+        """Return the row from which on a candidate's losses are those of models like its own."""
+        return max((one.counts_from for one in self.lanes if number in one.numbers), default=0)
 
     def _of_all(self, sums: list[Floats]) -> Floats:
         """Put the lanes' sums together; those of candidates that do not run are zero."""
@@ -727,20 +739,26 @@ class Race:
         """The number of losses of a row that are added up."""
         return 1 if self.scores_true_class else self.problem.outputs
 
-    def measure(self, number: int, since: float = 0) -> dict[str, float]:
-        """Return how a candidate has done since row ``since``; see `history.measure`."""
+    def measure(self, number: int, since: float = 0, like: int | None = None) -> dict[str, float]:
+        """Return how a candidate has done since row ``since``; see `history.measure`.
+
+        Only rows count that do so for the candidate ``like``, which is itself by default.
+        """
+        own = self._counts_from(number if like is None else like)
+        since = max(since, own) if own < self.scored else since
         rows = self.scored - self.history.milestones[self.history.place(since)]
         sums = self.history.since(since, self.sums())[number]
         return measure(sums, rows, self.losses_per_row)
 
-    def recent(self, number: int) -> dict[str, float]:
+    def recent(self, number: int, like: int | None = None) -> dict[str, float]:
         """Return the estimate of a candidate's loss that the choice rests on.
 
-        That is of rows left out in turn where all were at hand, else of the later half of the rows.
+        That is of rows left out in turn where all were at hand, else of the later half of the rows,
+        as far as they count for the candidate ``like``.
         """
         if number in self.left_out:
             return measure(self.left_out[number], self.scored, self.losses_per_row)
-        return self.measure(number, self.scored / 2)
+        return self.measure(number, self.scored / 2, like)
 
 
 def _halves(races: list[Race], common: set[int], scored: int) -> RaceHistory:

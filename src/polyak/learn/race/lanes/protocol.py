@@ -183,6 +183,8 @@ class Lane(Protocol):
         How the rows learned last count where candidates are compared, if this lane sets that.
     terms : Terms or None
         What rows are expanded in before its weights apply.
+    counts_from : int
+        The row from which on losses are those of models like its own: before, they lacked pairs.
     """
 
     kinds: ClassVar[tuple[type[Any], ...]]
@@ -190,6 +192,7 @@ class Lane(Protocol):
     candidates: list[Any]
     limits: Floats | None = None
     terms: Terms | None = None
+    counts_from: int = 0
 
     def __init__(
         self, numbers: list[int], candidates: list[Any], recipe: Recipe, problem: Problem
@@ -317,6 +320,10 @@ class Lane(Protocol):
 
     def start_interval(self) -> None:
         """Begin a new interval of the race: its sums are zero."""
+
+    def rows_end(self, threads: int) -> None:
+        """Do now what was waiting for more rows: those at hand are all."""
+        return
 
     def can_leave_out(self, rows: int) -> bool:
         """Whether `polyak.learn.race.comparing` can leave each row out in turn."""

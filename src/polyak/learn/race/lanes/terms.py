@@ -14,6 +14,7 @@ from polyak.learn.newton.block.curvature import curvature, with_offsets
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import NewOutput, Problem
 from polyak.learn.recipes import Recipe, TermsCandidate
+from polyak.learn.recipes.recipe import ROWS_FOR_KNOTS
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FIRST_SEARCH, LATER_SEARCH, LAST_SEARCH = 4096, 16384, 262144
+FIRST_SEARCH, LATER_SEARCH, LAST_SEARCH = 2048, 16384, 262144
 """Pairs are looked for in all rows so far when there are this many, at every doubling up to the
 second number and whenever there are four times as many up to the last: those of few rows are found
-again and better. Doubling up to the last takes a fifth more time. Until then all rows are kept."""
+again and better. Doubling up to the last takes a fifth more time. Until then all rows are kept. The
+first is half of the rows that a stream begins with, so that the others tell what pairs gain."""
 MOST_BYTES = 1 << 28
 """The memory of rows that are kept."""
 
@@ -149,18 +151,29 @@ class TermsLane(NewtonRacer):
                 self._kept.add(part)
                 if len(self._kept) == self._next_search:
                     self._search(threads)
+                    self._plan_next_search()
             done = end
         return np.concatenate(sums)
+
+    def rows_end(self, threads: int) -> None:
+        """Look for pairs once more where rows are few: the race leaves each of them out in turn."""
+        few = 0 < self._next_search <= ROWS_FOR_KNOTS
+        if few and len(self._kept) and self.newton.left is None:
+            with np.errstate(all="ignore"):
+                self._search(threads)
+
+    def _plan_next_search(self) -> None:
+        """Look for pairs again when there are several times as many rows, if memory has room."""
+        times = 2 if self._next_search < LATER_SEARCH else 4
+        size = times * bytes_of(self._kept.joined().rows)
+        if self._next_search >= LAST_SEARCH or size > MOST_BYTES:
+            self._next_search, self._kept = 0, FirstRows("pairs")
+        self._next_search *= times
 
     def _search(self, threads: int) -> None:
         """Look for pairs in all rows so far, and learn the rows again with those that are found."""
         assert self.terms is not None
         kept, axes, sums = self._kept.joined(), self.axes, self.newton.sums()
-        times = 2 if self._next_search < LATER_SEARCH else 4
-        last = self._next_search >= LAST_SEARCH or times * bytes_of(kept.rows) > MOST_BYTES
-        self._next_search *= 0 if last else times
-        if last:
-            self._kept = FirstRows("pairs")
         before, self.terms = self.terms, self.terms.curves_only()
         if self.terms.size < before.size:
             self._learn_anew(kept, threads)
@@ -173,6 +186,8 @@ class TermsLane(NewtonRacer):
             first = kept.rows[: self.recipe.first_rows]
             self.terms = axes.with_pairs(self.terms, pairs, gains, first)
             self._learn_anew(kept, threads)
+        if len(before.terms) == len(before.curves_only().terms) < len(self.terms.terms):
+            self.counts_from, sums = self.clock, np.zeros_like(sums)
         self.newton.continue_sums(sums)
 
     def _learn_anew(self, given: TrainingRows, threads: int) -> None:
@@ -207,18 +222,20 @@ class TermsLane(NewtonRacer):
     def add_output(self, new: NewOutput) -> Self:
         """Return the lane with a class more; pairs are not looked for any longer."""
         grown = super().add_output(new)
-        grown.terms, grown._next_search = self.terms, 0
+        grown.terms, grown.counts_from, grown._next_search = self.terms, self.counts_from, 0
         return grown
 
     def state(self) -> tuple[Page, Arrays]:
         page, arrays = super().state()
         kept, rows = self._kept.state()
         own = {"terms": plain(self.terms), "next_search": self._next_search}
+        own["counts_from"] = self.counts_from
         return page | own | kept, arrays | rows
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         self.terms = read(Terms, stored.field("terms"), "terms")
         self._next_search = stored.whole("next_search", most=LAST_SEARCH)
+        self.counts_from = stored.whole("counts_from", most=clock)
         self._kept = FirstRows.from_state(stored, self.problem.outputs, "pairs")
         super().set_state(stored, clock)
 
