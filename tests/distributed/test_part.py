@@ -18,11 +18,13 @@ from polyak.data.options import Columns, ReadOptions
 from polyak.distributed import tasks as part
 from polyak.distributed.dask.run import run
 from polyak.distributed.plan import Shard
+from polyak.distributed.run_counts import RunCounts
 from polyak.distributed.tasks import How
 from polyak.errors import DataError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.losses import get_loss
+from polyak.model.columns import SourceColumns
 
 
 def how(**options: Any) -> How:
@@ -252,3 +254,27 @@ def test_fields_that_only_a_later_file_of_json_has(
     assert found.remark == ""
     monkeypatch.setattr(part, "MOST_TO_SEARCH", 1000)
     assert "occurs only in other files is not learned" in part.survey(paths, options).remark
+
+
+@pytest.mark.parametrize(
+    ("recipe", "method", "waits"),
+    [
+        ({}, "newton", False),
+        ({"curves": "all"}, "curves", False),
+        ({"curves": "all", "pairs": "auto"}, "curves and pairs", False),
+        ({"recipe": "paper"}, "averaged SGD", True),
+        ({"recipe": "sgd", "average": False}, "averaged SGD", False),
+    ],
+)
+def test_only_an_average_is_waited_for(recipe: Any, method: str, waits: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = np.sin(3 * X[:, 0]) if "curves" in method else X[:, 0]
+    y = y + (X[:, 1] * X[:, 2] if "pairs" in method else 0) + 0.1 * rng.normal(size=6000)
+    columns = SourceColumns.of_array(3)
+    learner = Learner(Recipe(loss="squared_error", **recipe), n_features=3, columns=columns)
+    learner.learn(X, y)
+    assert learner.report().winner.method == method
+    rows, begun, _ = part.measure_head(part._packed(learner, RunCounts()))
+    assert rows == 6000
+    assert (begun != 0.0) == waits

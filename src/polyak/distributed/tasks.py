@@ -255,8 +255,8 @@ def measure_head(state: bytes) -> tuple[int, float | None, int]:
     learner, _ = unpacked(state)
     report = learner.report()
     starts = report.average_start
-    never = isinstance(learner.recipe.average, bool) and not learner.recipe.average
-    if never or report.winner.method in ("newton", "dense", "adaptive SGD"):
+    assert learner.race is not None
+    if not learner.race.leader().candidate.averages:
         return learner.rows_seen, 0.0, len(state)  # there is no average to wait for
     known = [start for start in starts if start is not None]
     begun = float(max(known)) if len(known) == len(starts) else None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.learner import Learner
+from polyak.learn.newton.solver import NewtonSolver
 from polyak.learn.recipes import Recipe
 from polyak.model.columns import SourceColumns
 from polyak.model.effects import contributions
@@ -190,3 +191,20 @@ def test_basis_functions_are_named_after_their_column() -> None:
     names = model.get_feature_names_out()
     assert not any(name.startswith("slot") for name in names[model.to_model().terms.begin :])
     assert "age 0" in names
+
+
+def test_attributes_after_a_batch_fit_its_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = curved(5000)
+    model = ASGDRegressor(curves="all", intervals=True, random_state=0).partial_fit(X, y)
+    fits, fit = [], NewtonSolver._fit
+
+    def counted(self: NewtonSolver, *, provisional: bool) -> None:
+        fits.append(self.clock)
+        fit(self, provisional=provisional)
+
+    monkeypatch.setattr(NewtonSolver, "_fit", counted)
+    model.partial_fit(X[:10], y[:10])
+    fits.clear()
+    assert model.method_ == "curves"
+    _ = model.coef_, model.terms_, model.effect("x0")
+    assert len(fits) == 1

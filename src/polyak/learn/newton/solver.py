@@ -117,6 +117,7 @@ class NewtonSolver:
         self.threads: int = 1
         self.left: str | None = None
         self._earlier: list[tuple[int, Floats]] = []  # rows and weights then, for intervals
+        self._done: tuple[Learned, int, Learned] | None = None  # of `learned`, and what it was for
         ridge, intervals, together = objective.is_ridge, objective.intervals, objective.softmax
         first_block = BLOCK if objective.exact or ridge else LONG_BLOCK
         often = ridge and objective.term_of is None
@@ -511,7 +512,7 @@ class NewtonSolver:
 
         With a place, only those of its penalty.
         """
-        return self._finished()._learned.weights(n_features, place, dtype)
+        return self.learned().weights(n_features, place, dtype)
 
     def converged(
         self,
@@ -559,16 +560,21 @@ class NewtonSolver:
         """
         if not self._learned.known.M:
             return None
-        done = self._finished()
-        known, place = done._learned.known, self.objective.smallest
-        shrink = done._learned.penalty().shrink[:, place]
-        own = (known.W[:, place], known.G, known.M, shrink, done.clock)
+        done = self.learned()
+        known, place = done.known, self.objective.smallest
+        shrink = done.penalty().shrink[:, place]
+        own = (known.W[:, place], known.G, known.M, shrink, self.clock)
         with one_blas_thread():
-            return sandwich_of(done._learned.standard, *own)
+            return sandwich_of(done.standard, *own)
 
     def learned(self) -> Learned:
         """Return what is known once all rows are learned, those that are held too."""
-        return self._finished()._learned
+        if self._done is None or self._done[0] is not self._learned or self._done[1] != self.clock:
+            self._done = (self._learned, self.clock, self._finished()._learned)
+        return self._done[2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_done": None}  # it can be fitted again
 
     def drift(self, sandwich: Sandwich) -> tuple[int, float] | None:
         """Return since how many rows weights have moved, and how far in standard errors."""

@@ -42,6 +42,11 @@ class AnyCandidate(Protocol):
         return False
 
     @property
+    def averages(self) -> bool:
+        """Whether its model is an average of iterates, once averaging has begun."""
+        return False
+
+    @property
     def may_overflow(self) -> bool:
         """Whether its steps may be so long that weights overflow."""
         return False
@@ -89,6 +94,10 @@ class Candidate(AnyCandidate):
     @property
     def is_stochastic(self) -> bool:
         return True
+
+    @property
+    def averages(self) -> bool:
+        return self.averaging.start is not None
 
     @property
     def may_overflow(self) -> bool:
