@@ -81,6 +81,43 @@ def test_two_classes_of_many_columns() -> None:
     assert log_loss(y[1500:], model.predict_proba(rows[1500:])) < 1.02 * batch
 
 
+@pytest.fixture(scope="module")
+def rare() -> tuple[Any, Any]:
+    """Return rows of which 2% are positive, none of them among the first 300."""
+    rng = np.random.default_rng(15)
+    rows = (rng.normal(size=(20_000, 16)) @ rng.normal(size=(16, 300)) / 4).astype(np.float32)
+    rows += rng.normal(size=rows.shape).astype(np.float32)
+    scores = 4 * rows[:, :5] @ rng.normal(size=5)
+    y = (scores + rng.logistic(size=20_000) > np.quantile(scores, 0.98)).astype(int)
+    first = np.flatnonzero(y == 0)[:300]
+    order = np.r_[first, np.setdiff1d(np.arange(20_000), first)]
+    return rows[order], y[order]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_rare_positives_that_come_late(rare: tuple[Any, Any], stream: bool) -> None:
+    rows, y = rare
+    model = ASGDClassifier(shuffle=False)
+    if stream:
+        model.partial_fit(rows[:3000], y[:3000], classes=[0, 1])
+    else:
+        model.fit(rows[:3000], y[:3000])
+    assert model.method_ == "dense"
+
+    def loss(one: Any) -> float:
+        return float(log_loss(y[3000:], one.predict_proba(rows[3000:])))
+
+    best = min(
+        loss(LogisticRegression(C=C, max_iter=500).fit(rows[:3000], y[:3000]))
+        for C in (3e-3, 1e-2, 3e-2)
+    )
+    assert loss(model) < 1.05 * best
+    if not stream:
+        recent = model.to_model().report.recent
+        assert recent.left_out
+        assert abs(recent.loss - loss(model)) < 2 * recent.loss_std_err
+
+
 def test_several_targets() -> None:
     rng = np.random.default_rng(0)
     rows, _ = made(3000, 2, width=1100)

@@ -91,7 +91,6 @@ def test_optima_are_those_of_scikit_learn(kind: str) -> None:
         units,
         start,
         penalties / 600,
-        0.2,
         fit_intercept=True,
         most=300,
         least_gain=1e-7,
@@ -131,7 +130,7 @@ def test_rows_that_are_gone_count_exactly_for_squared_errors_at_any_penalty() ->
         start = np.zeros((30, 1, 3), np.float32), np.zeros((1, 3), np.float32)
         per_row = np.array([penalty / rows], np.float32)
         how = {"fit_intercept": True, "most": 200, "least_gain": 1e-9, "past": past}
-        found = solve(np, "squared_error", blocks, units, start, per_row, 1.0, **how)
+        found = solve(np, "squared_error", blocks, units, start, per_row, **how)
         return units.plain(np, *found)
 
     A, c = fit([first], 500.0)
@@ -159,3 +158,22 @@ def test_the_past_has_the_gradient_of_its_rows_and_moves_with_them() -> None:
     np.testing.assert_allclose(moved.moments.products, there.moments.products, rtol=1e-3, atol=1e-2)
     joined = Past.joined(np, [(past, 1.0), (there.moved(-by), 1.0)])
     np.testing.assert_allclose(joined.slopes, 2 * past.slopes, atol=1e-2)
+
+
+def test_weights_of_rows_of_one_class_are_no_trap() -> None:
+    """There the loss has no curvature, and steps that would suit it lead nowhere."""
+    X, classes = made(600, 2, 30)
+    rare = (classes == 1) & (np.arange(600) % 8 == 0)
+    targets = np.where(rare, 1, -1).astype(np.float32)[:, None]
+    block = Block(X, targets)
+    units = units_of([block])
+    how = {"fit_intercept": True, "most": 40, "least_gain": 1e-4}
+    found = []
+    for intercept in (0.0, -17.0):
+        start = np.zeros((30, 1, 1), np.float32), np.full((1, 1), intercept, np.float32)
+        constant = np.log(rare.mean() / (1 - rare.mean())).astype(np.float32)
+        W, b = solve(
+            np, "log_loss", [block], units, start, np.array([0.01]), constant=constant, **how
+        )
+        found.append(gradient(np, "log_loss", [block], units, W, b)[0])
+    assert found[1] == pytest.approx(found[0], rel=1e-3)

@@ -362,25 +362,20 @@ def solve(
     units: Units,
     start: tuple[Any, Any],
     penalties: Any,
-    bend: float,
     *,
     fit_intercept: bool,
     most: int,
     least_gain: float,
+    constant: Any = None,
     past: Past | None = None,
 ) -> tuple[Any, Any]:
     """Return weights and intercepts of standardised rows at the optimum of each penalty per row.
 
-    ``bend`` is the mean curvature of the loss. Iterations end when they lower every objective by a
-    smaller share than ``least_gain``, or after ``most`` of them.
+    Iterations begin with the intercepts ``constant`` alone where these are better than the start,
+    and end when they lower every objective by a smaller share than ``least_gain``, or after
+    ``most`` of them.
     """
     W, b = start
-    if past is not None:
-        bend += float(xp.sum(past.strength)) / (sum(map(weight_of, blocks)) * b.shape[1])
-    bend = max(bend, LEAST_BEND)
-    along = 1.0 / xp.sqrt(bend * units.variances[:, None] + penalties)[:, :, None]
-    beyond = 1.0 / xp.sqrt(bend * units.rest + penalties)[:, None]
-    of_intercept = bend**-0.5 if fit_intercept else 0.0
 
     def dot(x: Any, y: Any) -> Any:
         return xp.sum(x * y, axis=(0, 2))
@@ -393,13 +388,23 @@ def solve(
         G = units.filtered(xp, G + pull, along, beyond)
         return lost, xp.concat([G, of_intercept * g[None]], axis=0)
 
+    if constant is not None:
+        # One absurd value may make every weight far worse than none. From the optimum of rows of a
+        # single class no step leads away: its intercept of 17 leaves the loss without curvature.
+        none = 0.0 * W, 0.0 * b + constant
+        lost, alone = (gradient(xp, kind, blocks, units, *one)[0] for one in (start, none))
+        keep = (lost + 0.5 * penalties * dot(W, W) <= alone)[:, None]
+        W, b = xp.where(keep, W, none[0]), xp.where(keep, b, none[1])
+    of_rows = curvatures(xp, kind, scores_of(xp, blocks[-1].rows, *units.plain(xp, W, b)))
+    bend = xp.mean(of_rows, axis=(0, 2))
+    if past is not None:
+        bend = bend + xp.sum(past.strength) / (sum(map(weight_of, blocks)) * b.shape[1])
+    bend = xp.clip(bend, min=LEAST_BEND)
+    along = 1.0 / xp.sqrt(bend * units.variances[:, None] + penalties)[:, :, None]
+    beyond = 1.0 / xp.sqrt(bend * units.rest + penalties)[:, None]
+    of_intercept = bend[:, None] ** -0.5 * float(fit_intercept)
+
     value, slope = value_and_slope(W, b)
-    if past is None:  # one absurd value may make every weight far worse than none
-        of_zero, its_slope = value_and_slope(0.0 * W, 0.0 * b)
-        keep = value <= of_zero
-        W, b = xp.where(keep[:, None], W, 0.0 * W), xp.where(keep[:, None], b, 0.0 * b)
-        value = xp.where(keep, value, of_zero)
-        slope = xp.where(keep[:, None], slope, its_slope)
     one = length = xp.ones_like(penalties)
     steps = PastSteps(xp, slope)
     for step in range(most):

@@ -3,8 +3,9 @@
 While rows can be held, the penalised problems of all rows so far are solved whenever the rows have
 doubled, and the rows that come next are scored before they are used. The first time every second
 penalty of the grid is solved, then the best and its neighbours, since the best penalty moves as
-rows grow. A penalty that is not solved counts as its nearest neighbour. As long as rows are few,
-the penalty of the model is chosen by cross-validation instead, which tells more.
+rows grow. A penalty that is not solved counts as its nearest neighbour. As long as rows are few, or
+those that are not of the most common class, the penalty of the model is chosen by cross-validation
+instead, which tells more; where all rows are at hand, so is whether the constant is better.
 
 When rows are too many to hold, the best penalty goes on alone, block by block: the loss of the new
 rows plus a quadratic function around the weights so far, which stands for the loss of all rows that
@@ -24,10 +25,11 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from polyak.learn.dense.losses import curvatures, errors, values
+from polyak.learn.dense.losses import errors, values
 from polyak.learn.dense.optimum import Block, Moments, Past, Units, scores_of, solve, weight_of
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.sums import RATED, SUMS
+from polyak.losses import get_loss
 from polyak.rows.tensors import device_memory, on_host
 from polyak.threads import on_threads
 
@@ -42,6 +44,9 @@ FEW_ROWS, FOLDS = 2_000, 5
 and of random features of them it chooses penalties that lose 0.6 and 1.1% more than the best, and
 losses on rows as they came such that lose 2.0 and 2.5% more; with 2,000 rows 0.3 and 0.2%, and 0.8
 and 0.3%."""
+MOST_LEFT_OUT = 1 << 24
+"""The most values, times outputs, of a cross-validation of more rows, of which all but half of
+`FEW_ROWS` are of one class: losses on rows as they came depend on few of these others."""
 BLOCK, ON_DEVICE = 1024, 1 << 14
 """The rows of a product, on a processor and on another device."""
 STEP = 1 << 14
@@ -78,6 +83,8 @@ class DenseSolver:
         The grid, in rows, from small to large.
     outputs : int
     fit_intercept : bool
+    limits_of : callable
+        `polyak.learn.race.row_limits.limits_of_all`.
     """
 
     def __init__(
@@ -87,9 +94,10 @@ class DenseSolver:
         outputs: int,
         *,
         fit_intercept: bool,
+        limits_of: Callable[..., Floats],
     ) -> None:
         self.kind, self.penalties, self.outputs = kind, penalties, outputs
-        self.fit_intercept = fit_intercept
+        self.fit_intercept, self.limits_of = fit_intercept, limits_of
         self.clock = self.since = 0
         self.ratio = float(penalties[1] / penalties[0]) if len(penalties) > 1 else 1.0
         self.next_solve = FIRST_SOLVE
@@ -105,7 +113,7 @@ class DenseSolver:
         self.kept = 0.0  # the penalty until then
         self._latest: tuple[int, int, Any] | None = None
         self._expected: tuple[int, Floats] | None = None
-        self._chosen: tuple[int, int, float] | None = None
+        self._left_out: tuple[int, dict[int, Floats]] | None = None
         self._units: tuple[int, Units] | None = None
 
     def begin(self, rows: Any) -> None:
@@ -227,9 +235,12 @@ class DenseSolver:
 
     def _score(self, block: Block) -> tuple[Floats, Any]:
         """Return the sums of rows, one for each penalty that is solved, and their scores."""
-        xp, (rows, targets, own, limits) = self.xp, block
-        found = scores_of(xp, rows, *self.plain)
-        lost = values(xp, self.kind, found, targets)
+        found = scores_of(self.xp, block.rows, *self.plain)
+        return self._sums(block, found, values(self.xp, self.kind, found, block.targets)), found
+
+    def _sums(self, block: Block, found: Any, lost: Any) -> Floats:
+        """Return the sums of rows with these scores and losses, one for each candidate."""
+        xp, (_, targets, own, limits) = self.xp, block
         wrong = errors(xp, self.kind, found, targets)
         weight = xp.ones_like(found[:, 0, 0]) if own is None else own
         cap, share = limits[:, 0], limits[:, 1]
@@ -243,7 +254,7 @@ class DenseSolver:
             (weight * share) @ rated,
             xp.sum(xp.astype(~full, rated.dtype), axis=(0, 2)),
         ]
-        return np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64), found
+        return np.asarray(on_host(xp.stack(sums, axis=1)), dtype=np.float64)
 
     def _of_waiting(self) -> Floats:
         """Return the sums of rows that wait, which go on waiting."""
@@ -329,7 +340,6 @@ class DenseSolver:
         """Return the weights of rows, all that are held or some, beginning with other weights."""
         xp, units = self.xp, self._units_now()
         blocks = self.held() if blocks is None else blocks
-        bend = float(xp.mean(curvatures(xp, self.kind, scores_of(xp, blocks[-1].rows, *plain))))
         start, rows = units.standard(xp, *plain), sum(map(weight_of, blocks))
         W, b = solve(
             xp,
@@ -338,10 +348,10 @@ class DenseSolver:
             units,
             start,
             xp.asarray((penalties / rows).astype(np.float32), device=self.shift.device),
-            bend,
             fit_intercept=self.fit_intercept,
             most=most,
             least_gain=gain,
+            constant=None if self.past is not None else self._constant(blocks),
             past=self.past,
         )
         return units.plain(xp, W, b)
@@ -371,47 +381,86 @@ class DenseSolver:
         """Return the penalty of a place of the grid, or a better one close by."""
         if self.past is not None and len(self.solved) == 1:
             return self.kept
-        if self._chosen is None or self._chosen[:2] != (self.clock, place):
+        if self.can_leave_out():
+            lost = {near: sums[RATED] for near, sums in self.left_out().items() if near >= 0}
+            found = self._minimum_of(lost, self._best_left_out())
+        else:
             found = self._minimum(place)
-            if self.past is None and 2 * FOLDS <= self.clock <= FEW_ROWS:
-                found = self._cross_validated(place)
-            value = float(self.penalties[0] * self.ratio**found)
-            self._chosen = self.clock, place, value
-        return self._chosen[2]
+        return float(self.penalties[0] * self.ratio**found)
 
-    def _cross_validated(self, place: int) -> float:
-        """Return where the loss of rows left out is least, from a place on as far as it falls.
+    def can_leave_out(self) -> bool:
+        """Whether rows are few, or those that are not of the most common class, and all held."""
+        if self.past is not None or self.clock < 2 * FOLDS:
+            return False
+        if self.clock <= FEW_ROWS or self.kind == "squared_error":
+            return self.clock <= FEW_ROWS
+        if self.clock * len(self.shift) * self.outputs > MOST_LEFT_OUT:
+            return False
+        of_class = np.concatenate([on_host(block.targets) for block in self.held()])
+        if self.kind == "softmax":
+            return self.clock - int(np.bincount(of_class).max()) <= FEW_ROWS // 2
+        positive = (of_class > 0).sum(axis=0)
+        return int(np.minimum(positive, self.clock - positive).max()) <= FEW_ROWS // 2
 
-        It begins at a moderate penalty at least: weights that are hardly penalised are far from
-        their optimum after a few steps, and may seem better than they are.
+    def _best_left_out(self) -> int:
+        """Return the place of the penalty with the least loss of rows left out."""
+        left_out = self.left_out()
+        return min((place for place in left_out if place >= 0), key=lambda n: left_out[n][RATED])
+
+    def left_out(self) -> dict[int, Floats]:
+        """Return the sums of rows left out by penalties around the best; at -1 the constant's.
+
+        They are found from a moderate penalty on, as far as the loss falls: weights that are hardly
+        penalised are far from their optimum after a few steps, and may seem better than they are.
         """
-        place = max(place, len(self.penalties) // 2)
-        block = _joined(self.xp, self.held())
-        of_class = block.targets if self.kind == "softmax" else block.targets[:, 0]
-        by_class = np.argsort(on_host(of_class), kind="stable")
-        folds = [_rows_of(self.xp, block, by_class[fold::FOLDS]) for fold in range(FOLDS)]
-        lost: dict[int, float] = {}
-        while new := [
-            near
-            for near in range(max(place - 1, 0), min(place + 2, len(self.penalties)))
-            if near not in lost
-        ]:
-            lost |= zip(new, self._left_out(folds, new).tolist(), strict=True)
-            place = min(lost, key=lost.__getitem__)
-        return self._minimum_of(lost, place)
+        if self._left_out is None or self._left_out[0] != self.clock:
+            block = _joined(self.xp, self.held())
+            of_class = block.targets if self.kind == "softmax" else block.targets[:, 0]
+            by_class = np.argsort(on_host(of_class), kind="stable")
+            folds = [_rows_of(self.xp, block, by_class[fold::FOLDS]) for fold in range(FOLDS)]
+            place = max(self.best, len(self.penalties) // 2)
+            sums: dict[int, Floats] = {}
+            while new := [
+                near
+                for near in range(max(place - 1, 0), min(place + 2, len(self.penalties)))
+                if near not in sums
+            ]:
+                sums |= zip([*new, -1], self._sums_of_folds(folds, new), strict=True)
+                place = min(sums.keys() - {-1}, key=lambda n: sums[n][RATED])
+            self._left_out = self.clock, sums
+        return self._left_out[1]
 
-    def _left_out(self, folds: list[Block], places: list[int]) -> Floats:
-        """Return the losses of folds by the weights of the others at penalties of the grid."""
-        xp, lost = self.xp, np.zeros(len(places))
+    def _sums_of_folds(self, folds: list[Block], places: list[int]) -> Floats:
+        """Return the sums of folds by what the others tell: penalties of the grid, the constant."""
+        xp, sums = self.xp, np.zeros((len(places) + 1, SUMS))
         shape = (len(self.shift), len(places), self.outputs)
-        W = xp.zeros(shape, dtype=xp.float32, device=self._device)
+        zeros = xp.zeros(shape, dtype=xp.float32, device=self._device)
         for n, fold in enumerate(folds):
             others = [*folds[:n], *folds[n + 1 :]]
-            found = self._fitted((W, W[0]), self.penalties[places], LAST_STEPS, GAIN, others)
-            of_rows = values(xp, self.kind, scores_of(xp, fold.rows, *found), fold.targets)
-            own = xp.ones_like(fold.rows[:, 0]) if fold.weights is None else fold.weights
-            lost += on_host(own @ xp.sum(of_rows, axis=2))
-        return np.where(np.isnan(lost), np.inf, lost)
+            W, b = self._fitted((zeros, zeros[0]), self.penalties[places], LAST_STEPS, GAIN, others)
+            W = xp.concat([W, zeros[:, :1]], axis=1)
+            b = xp.concat([b, self._constant(others)], axis=0)
+            found = scores_of(xp, fold.rows, W, b)
+            lost = values(xp, self.kind, found, fold.targets)
+            alone = np.asarray(on_host(xp.sum(lost[:, -1], axis=1)), dtype=np.float64)
+            bounded = self.kind != "squared_error"
+            limits = self.limits_of(alone, _weights_of(fold), bounded=bounded)
+            limits = xp.asarray(limits.astype(np.float32), device=self._device)
+            sums += self._sums(fold._replace(limits=limits), found, lost)
+        return sums
+
+    def _constant(self, blocks: list[Block]) -> Any:
+        """Return the intercepts of the model that knows no feature."""
+        targets = np.concatenate([on_host(block.targets) for block in blocks])
+        own = np.concatenate([_weights_of(block) for block in blocks])
+        if self.kind == "softmax":
+            found = np.log(np.bincount(targets, own, self.outputs) + 0.5)
+        elif self.kind == "log_loss":
+            found = get_loss(self.kind).best_constant(own @ (targets > 0), own @ (targets < 0))
+        else:
+            found = own @ targets / own.sum()
+        found = found[None].astype(np.float32) * self.fit_intercept
+        return self.xp.asarray(found, device=self._device)
 
     def _minimum(self, place: int) -> float:
         """Return where the loss is least by a parabola, at most one place away.
@@ -547,7 +596,7 @@ class DenseSolver:
             sums, products = arrays["past_sums"], arrays["past_products"]
             known = {name: arrays[f"past_{name}"] for name in OF_PAST}
             self.past = Past(**known, moments=Moments(0.0, sums, products, sums))
-        self._latest = self._expected = self._chosen = self._units = None
+        self._latest = self._expected = self._left_out = self._units = None
 
     def _move_to(self, rows: Any) -> None:
         """Go on where the rows are."""
@@ -711,6 +760,13 @@ def _rows_of(xp: Any, block: Block, places: NDArray[np.int64]) -> Block:
     """Return some rows of a block."""
     some = xp.asarray(places, device=block.rows.device)
     return Block(*(None if one is None else one[some] for one in block[:3]))
+
+
+def _weights_of(block: Block) -> Floats:
+    """Return the weights of rows, on the host."""
+    if block.weights is None:
+        return np.ones(len(block.rows))
+    return np.asarray(on_host(block.weights), dtype=np.float64)
 
 
 def _joined(xp: Any, parts: list[Block]) -> Block:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from polyak.errors import DataError, RowError
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, histogram_for
+from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.recipes import DenseCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
 from polyak.learn.stored_state import Arrays, Page, StoredState
@@ -51,6 +52,7 @@ class DenseLane(Lane):
             np.array([one.penalty for one in candidates]),
             problem.outputs,
             fit_intercept=recipe.fit_intercept,
+            limits_of=limits_of_all,
         )
         # Of the scores of the best penalty.
         counted = 1 if problem.outputs <= MOST_COUNTED else 0
@@ -133,6 +135,16 @@ class DenseLane(Lane):
 
     def start_interval(self) -> None:
         self.solver.start_interval()
+
+    def can_leave_out(self, rows: int) -> bool:
+        """Whether rows are few, and all that were learned are held."""
+        return self.solver.can_leave_out() and self.clock == rows
+
+    def sums_left_out(self, constant: int) -> dict[int, Floats]:
+        """Return the sums of folds by what the other folds tell, of the constant too."""
+        with np.errstate(all="ignore"), self._same_bits():
+            sums = self.solver.left_out()
+        return {self.numbers[n] if n >= 0 else constant: own for n, own in sums.items()}
 
     # -- state -----------------------------------------------------------------------------------
 

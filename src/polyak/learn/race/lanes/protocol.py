@@ -329,6 +329,13 @@ class Lane(Protocol):
         """Whether `polyak.learn.race.comparing` can leave each row out in turn."""
         return False
 
+    def sums_left_out(self, constant: int) -> dict[int, Floats]:
+        """Return its candidates' sums over rows left out, if it finds them itself, and constant's.
+
+        ``constant`` is the number of that candidate.
+        """
+        return {}
+
     def converge(self, given: TrainingRows) -> bool:
         """Make weights exact for all rows, each learned once; return whether they are finite."""
         return True
