@@ -32,6 +32,8 @@ from polyak.estimators.fitted import FittedAttributes
 from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.inputs import (
     SCHEMA_ROWS,
+    check_columns,
+    column_names,
     encode_with_names,
     fill_missing,
     find_schema,
@@ -154,6 +156,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         if not is_frame(X):
             X = self._numbers(X, reset=reset, finite=finite)
         X = self._with_offset(X, offset)
+        if not reset:
+            self._check_columns(X)
         y = self._checked_targets(X, y, **checks)
         if reset:
             self._choose_representation(X, means if finite else None)
@@ -175,6 +179,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         if not is_frame(X):
             X = self._numbers(X, reset=not begun)
         X = self._with_offset(X, offset)
+        self._check_columns(X)
         y = self._checked_targets(X, y, **checks)
         weights = self._weights(sample_weight, X, partial=True)
         parts = [Data(X, self._encoded_targets(y, weights), weights)]
@@ -191,6 +196,13 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             self._hashed = self._hashed.together(names)
             encoded.append(part._replace(rows=rows))
         return join_data(encoded)
+
+    def _check_columns(self, X: Any) -> None:
+        """Raise ValueError for a frame of other columns than those learned from."""
+        by_name = self._schema is not None or self._stream is not None  # else scikit-learn checks
+        if is_frame(X) and by_name and hasattr(self, "_run") and hasattr(self, "feature_names_in_"):
+            first = [name for name in self.feature_names_in_ if name not in self.drop]
+            check_columns([name for name in column_names(X) if name not in self.drop], first)
 
     def _choose_representation(self, X: Any, means: Floats | None = None) -> None:
         """Choose the encoding: a schema where there are words or missing values, else numbers."""
@@ -332,9 +344,8 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     def _set_columns(self, X: Any) -> None:
         """Set ``feature_names_in_`` and ``n_features_in_`` from a frame that is encoded."""
-        names = [str(name) for name in getattr(X, "column_names", X.columns)]
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(column_names(X), dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
 
     def _weights(self, sample_weight: Any, X: Any, *, partial: bool) -> Floats | None:
         if sample_weight is None:

@@ -93,7 +93,7 @@ def with_known_columns(X: Any, names: list[str]) -> Any:
     """Return a frame with the columns ``names``; those that it lacks are null, with a warning."""
     from polyak.data.tables.reader import absent_columns
 
-    if _column_names(X) == names:
+    if column_names(X) == names:
         return X
     table, pa = as_table(X), pyarrow()
     for name in absent_columns(names, table, FRAME):
@@ -224,13 +224,10 @@ def _join_rows(parts: list[Any]) -> Any:
         return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     if not any(map(is_frame, parts)):
         return concatenated(parts)
-    names = next(_column_names(part) for part in parts if is_frame(part))
+    names = next(column_names(part) for part in parts if is_frame(part))
     for part in parts:
-        if is_frame(part) and _column_names(part) != names:
-            raise ValueError(
-                f"the columns of this batch are {', '.join(_column_names(part))}, but those of the "
-                f"first batch are {', '.join(names)}"
-            )
+        if is_frame(part):
+            check_columns(column_names(part), names)
     pandas = sys.modules.get("pandas")
     if pandas is not None and all(isinstance(part, pandas.DataFrame) for part in parts):
         return pandas.concat(parts, ignore_index=True)
@@ -238,6 +235,16 @@ def _join_rows(parts: list[Any]) -> Any:
     return pyarrow().concat_tables(tables, promote_options="permissive")
 
 
-def _column_names(frame: Any) -> list[str]:
+def check_columns(names: list[str], first: list[str]) -> None:
+    """Raise ValueError if a batch has other columns than the ``first``."""
+    if names != first:
+        raise ValueError(
+            f"the columns of this batch are {', '.join(names)}, but those of the first batch are "
+            f"{', '.join(first)}"
+        )
+
+
+def column_names(frame: Any) -> list[str]:
+    """Return the names of a frame's columns."""
     names = frame.columns if hasattr(frame, "dtypes") else frame.schema.names
     return [str(name) for name in names]

@@ -172,6 +172,7 @@ def _learn_stream(estimator: Any, stream: StreamSource, y: Any, roles: dict[str,
     columns = NamedColumns(y, roles, first, stream.name)
     estimator._stream = stream
     try:
+        estimator._check_columns(first.drop_columns(columns.names))
         if not estimator._has_encoding():
             if not columns.learn(estimator.partial_fit, first):
                 raise DataError(f"{stream.name}: {y} is missing in the first {len(first):,} rows")

@@ -84,6 +84,11 @@ class Column:
     scale: float = 1.0
     spread: Annotated[float, real(0)] | None = None
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it had no value in the rows that the schema was inferred from."""
+        return (self.offset, self.scale, self.spread) == (0.0, 1.0, 0.0)
+
     def feature_names(self) -> list[str]:
         """Return the names of its plain features."""
         return [pattern.format(self.name) for pattern in PLAIN[self.kind]]

@@ -165,6 +165,11 @@ class PieceEncoder:
     def _converted(self, table: Any, column: Column, parsed: Parsed) -> Any:
         array = table.column(column.name)
         stored = stored_as(array.type)
+        if column.is_unknown and stored is not None and not column.fits(stored):
+            there = array.is_valid().to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(there)[:1].tolist():
+                parsed.odd.append((row, column.name, str(array[row].as_py())))
+            array = pyarrow().nulls(len(array))
         if not pyarrow().types.is_null(array.type) and (stored is None or not column.fits(stored)):
             raise DataError(
                 f"{parsed.where.file}: the column {column.name} holds {array.type}, but it was "
@@ -224,6 +229,8 @@ def _amounts(
 
 
 def _in_words(column: Column) -> str:
+    if column.is_unknown:
+        return "missing"
     return {
         "number": "a number",
         "boolean": "true or false",
