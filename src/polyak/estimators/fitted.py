@@ -267,7 +267,7 @@ class FittedAttributes:
         if interval_kind(model) is None:
             raise AttributeError(
                 "this model has no standard errors: it was fitted without intervals=True, or on "
-                "values too large for them"
+                "values too large or features too many for them"
             )
         found = doubt(model)
         if found is not None:

@@ -121,3 +121,22 @@ def test_columns_after_those_learned_are_no_terms() -> None:
     model = ASGDRegressor(curves="all", random_state=0).fit(frame.to_numpy(), y).to_model()
     wider = np.column_stack([frame, y])
     np.testing.assert_array_equal(model.predict(wider), model.predict(frame.to_numpy()))
+
+
+@pytest.mark.parametrize("effect", [1.0, 0.0])  # without intervals a linear model may win, or a constant
+@pytest.mark.parametrize("classifies", [False, True])
+@pytest.mark.parametrize("rows", [200, 2500])
+def test_intervals_of_additive_models_are_there(effect: float, classifies: bool, rows: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 2))
+    y: Any = effect * X[:, 0] + rng.normal(size=rows)
+    kind: Any = ASGDClassifier if classifies else ASGDRegressor
+    settings = {"curves": "all", "random_state": 0}
+    if classifies:
+        y, settings["loss"] = y > 0, "log_loss"
+    model = kind(**settings, intervals=True).fit(X, y)
+    assert model.method_ == "curves"
+    band = model.effect("x0", grid=[-1.0, 1.0])
+    truth = effect * np.array([-1.0, 1.0]) * (1.6 if classifies else 1.0)  # of probit as logit
+    assert np.isfinite(model.coef_std_err_).all()
+    assert (np.abs(band.value - truth) < 2 * (band.upper - band.lower)).all()

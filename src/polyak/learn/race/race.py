@@ -573,8 +573,12 @@ class Race:
         at hand, or that since half of the rows. Once rows were learned again, losses no longer tell
         how the contenders compare with the constant, which learns nothing from that.
         """
-        asked_for = (number for lane in self.lanes for number in lane.stays)
-        best = next(asked_for, None if contender else self._best_left_out())
+        asked_for = [number for lane in self.lanes for number in lane.stays]
+        best = None if contender else self._best_left_out()
+        if asked_for:
+            rated = {n: sums[RATED] for n, sums in self.left_out.items() if n in asked_for}
+            first = self._in_order(self.scored / 2, asked_for)[0]
+            best = min(rated, key=rated.__getitem__, default=first)
         if best is None:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
@@ -694,7 +698,7 @@ class Race:
         """Make the weights that are asked for exact; return whether there is a finite optimum."""
         has_optimum = True
         for lane in self.lanes:
-            if not lane.stays or self.clock > self.scored:
+            if not lane.stays or lane.converges or self.clock > self.scored:
                 continue
             if not lane.converge(given):
                 has_optimum = False

@@ -234,7 +234,7 @@ class Recipe:
 
         Then the model is not the candidate that predicts best. It is the one that the intervals
         are of, or that has no penalty: Newton steps at the smallest penalty where they can run,
-        else averaged SGD. Additive models always have intervals, so they may win with them too.
+        else averaged SGD. Additive models always have intervals: with them the best of these wins.
         """
         return (self.intervals and not self.is_additive) or self.is_unpenalised
 

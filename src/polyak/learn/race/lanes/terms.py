@@ -110,7 +110,8 @@ class TermsLane(NewtonRacer):
 
     @property
     def stays(self) -> list[int]:
-        return []
+        asked_for = self.recipe.intervals and not self.recipe.for_inference
+        return self.numbers if asked_for else []
 
     def warm_up(self, rows: Rows) -> None:
         """Take knots, centres and spreads from the rows that calibration looks at."""
