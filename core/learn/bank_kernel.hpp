@@ -189,9 +189,10 @@ struct Bank : Count {
   // Keeps scale and total in range; called after the weights were updated.
   void renormalize() {
     for (int64_t k = 0; k < K; ++k) {
-      while (m.scale[k] < 0.5 && m.scale[k] > 0.0) {  // a strong penalty needs several folds a row
-        lines.fold(k, K + k, m.tau[k]);
-        m.scale[k] *= 2.0;
+      if (m.scale[k] < 0.5 && m.scale[k] > 0.0) {
+        int power;  // below zero; a strong penalty may halve the scale many times at a row
+        m.scale[k] = std::frexp(m.scale[k], &power);
+        lines.fold(k, K + k, m.tau[k], std::ldexp(1.0, power));
         m.tau[k] = 0.0;
       }
       if (m.total[k] > 0x1p64) rescale_average(k, 0x1p-64);

@@ -50,12 +50,13 @@ struct Lines {
     in_blocks([&](auto block, int64_t c) { scatter_block<decltype(block)>(row, c, step + c); });
   }
 
-  // Halves v, which is exact, and moves tau v into u; the caller doubles s and sets tau to zero. If
-  // tau were kept, tau v and u would both grow like 1/s and cancel each other.
-  void fold(int64_t v, int64_t u, double tau) {
+  // Multiplies v by a power of two, which is exact, and moves tau v into u; the caller divides s by
+  // it and sets tau to zero. If tau were kept, tau v and u would both grow like 1/s and cancel each
+  // other.
+  void fold(int64_t v, int64_t u, double tau, double factor) {
     for (int64_t j = 0; j < features; ++j) {
       at(j, u) += static_cast<W>(tau * at(j, v));
-      at(j, v) *= W(0.5);
+      at(j, v) *= static_cast<W>(factor);
     }
   }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from simulated_losses import TARGETS, batch_optimum, made
 from sklearn.base import clone
@@ -41,6 +42,21 @@ def test_the_median_is_that_of_linear_programming():
     theirs = QuantileRegressor(quantile=0.5, alpha=0).fit(X, y)
     lost = get_loss("quantile(0.5)").value(theirs.predict(X), y).mean()
     assert mean_loss(model, X, y) <= 1.005 * lost
+
+
+@pytest.mark.parametrize(("loss", "unit"), [("poisson", 1e-6), ("quantile", 1e6)])
+def test_the_unit_of_targets_does_not_make_a_penalty_stronger(loss, unit):
+    # Beside words, weights that a penalty erases at every row take seconds for a thousand rows.
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"region": rng.choice(list("abcdefgh"), 600), "age": rng.normal(40, 10, 600)})
+    y = rng.gamma(1.0, 1.0, 600)
+    products = []
+    for targets in (y, unit * y):
+        found = ASGDRegressor(loss=loss, random_state=0).fit(X, targets).candidates_
+        averaged = [one for one in found if "alpha" in one]
+        products.append([one["alpha"] * one["schedule"]["gamma0"] for one in averaged])
+    assert len(products[0]) == 8
+    np.testing.assert_allclose(products[1], products[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("recipe", ["auto", "sgd"])

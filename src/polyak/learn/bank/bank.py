@@ -356,15 +356,9 @@ class Bank:
     # -- inside --------------------------------------------------------------------------------
 
     def kind(self) -> tuple[Any, ...]:
-        """Return what banks must have in common to be merged."""
-        arrays = (self.alpha, self.outputs, self.replicas)
-        return (
-            self._settings,
-            self.loss.parameters,
-            self.averaging,
-            self.dtype,
-            *(array.tolist() for array in arrays),
-        )
+        """Return what banks must have in common to be merged; rates and penalties may differ."""
+        arrays = (self.outputs.tolist(), self.replicas.tolist())
+        return (self._settings, self.loss.parameters, self.averaging, self.dtype, *arrays)
 
     def _make_core(self) -> None:
         self._core = _core.Bank(

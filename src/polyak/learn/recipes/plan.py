@@ -280,7 +280,9 @@ def _averaged(recipe: Recipe, rows: Rows) -> list[Candidate]:
     weighted = Averaging(0, 1.0 if recipe.intervals else 3.0)
     means, lengths = mean_squares(rows), {}
     candidates: dict[Candidate, None] = {}
+    unit = 1.0 if loss.classifies or recipe.alpha != "auto" else curvature
     for alpha, rho, g, p in _settings(recipe):
+        alpha *= unit
         if p not in lengths:
             lengths[p] = squared_length_by(means, p, fit_intercept=recipe.fit_intercept)
         decay = INTERVAL_DECAY if recipe.intervals else rho * lengths[p]
@@ -313,7 +315,9 @@ def _settings(recipe: Recipe) -> list[tuple[float, float, float, float]]:
     """Return (alpha, rho, g, p), the most promising first: later ones may not fit in memory.
 
     The learning rate begins at g / (curvature * mean squared norm) and decays by
-    a = rho * curvature * mean squared norm.
+    a = rho * curvature * mean squared norm. Where no alpha is given and targets are numbers, that
+    is in units of the curvature, too: of rates of 1e-7 it is so small that alpha would erase the
+    weights at every row, and all 2^18 of words then take 16 s for 2,000 rows instead of 0.7 s.
     """
     powers = [0.5, 0.25, 1.0] if recipe.precondition == "auto" else [float(recipe.precondition)]
     if recipe.intervals:  # two candidates will do: each has its replicas
@@ -363,7 +367,8 @@ def _moving(recipe: Recipe, sample: Sample, p: float) -> list[Candidate]:
     unit = loss.typical_curvature * length
     rates = [Polynomial(gamma0=g / unit, a=0.0, c=loss.power) for g in CONSTANT_RATES]
     M = largest_squared_length(sample.shifted, fit_intercept=recipe.fit_intercept)
-    return [_last_iterate(M, LIGHT_ALPHA, rate, p) for rate in rates]
+    alpha = LIGHT_ALPHA * (1.0 if loss.classifies else loss.typical_curvature)
+    return [_last_iterate(M, alpha, rate, p) for rate in rates]
 
 
 def _proximal(recipe: Recipe, sample: Sample) -> list[Candidate]:
