@@ -7,6 +7,10 @@ class DataError(ValueError):
     """The data cannot be used; the message names the file, row and value."""
 
 
+class NoRowsError(DataError):
+    """The source can be read, but there is no row in it."""
+
+
 class SourceError(DataError):
     """A source failed after some of its rows were read."""
 

@@ -68,6 +68,9 @@ class TestEstimators:
         lazy = da.from_array(X, chunks=(5000, 7))  # several blocks a row
         classifier = DaskASGDClassifier(random_state=0, loss="log_loss")
         classifier.fit(lazy, da.from_array(labels, chunks=10_000))
+        for method in (classifier.predict, classifier.decision_function, classifier.predict_proba):
+            with pytest.raises(ValueError, match="offset= is not for Dask collections"):
+                method(lazy, offset=lazy[:, 0])
         assert (classifier.chains_, classifier.n_features_in_) == (2, X.shape[1])
         assert classifier.classes_.tolist() == ["no", "yes"]
         assert classifier.t_ == 40_001

@@ -78,7 +78,7 @@ SCHEMA = Schema(
 )
 MODELS = {
     "hashed": model(features=FeatureMap.hashed(5, {3: "city=Rome", 19: "ü"})),
-    "table": model(features=FeatureMap.table(SCHEMA, {4: "city=Rome"})),
+    "table": model(width=18, features=FeatureMap.table(SCHEMA, {4: "city=Rome"})),
     "two classes": model(features=FeatureMap.numbered(1), report=REPORT),
     "float64": model(dtype=np.float64),
     "names": model(outputs=3, classes=np.array(["a", "ü", "long name"])),
@@ -231,6 +231,7 @@ class TestRefused:
             ({"classes": {"type": "V8", "values": [1, 2]}}, "cannot be of type"),
             ({"features": {"count": 7}}, "20 weights for 7 features"),
             ({"features": {"count": -1}}, "features"),
+            ({"features": {"count": 20, "bits": 4}}, "features.count is 20, more than its 16"),
             ({"features": {}}, "not a valid model"),
             ({"features": {"count": 20, "first_id": 2}}, "first_id is 2, not a whole number from"),
             ({"features": {"count": 20, "first_id": 1, "bits": 5}}, "not several of them"),

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from polyak.data.position import BadLine, Cursor, Position
 from polyak.data.random_order import Shuffled
-from polyak.errors import DataError
+from polyak.errors import DataError, NoRowsError
 from polyak.model.columns import SourceColumns
 from polyak.rows.batch import Batch
 from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
@@ -19,10 +19,6 @@ from polyak.storage.feature_names import FeatureNames
 if TYPE_CHECKING:
     from polyak.model.features import Hashing
     from polyak.model.schema import Schema
-
-
-class NoRowsError(DataError):
-    """The source can be read, but there is no row in it."""
 
 
 class Reader(Protocol):

@@ -21,11 +21,11 @@ from polyak.data.open import open_stream
 from polyak.data.options import ReadOptions
 from polyak.data.position import Position
 from polyak.data.sources.files import Span
-from polyak.data.stream import NoRowsError, Stream
+from polyak.data.stream import Stream
 from polyak.distributed.partitions import Block, batches_of, rows_of
 from polyak.distributed.plan import FileFacts, Shard
 from polyak.distributed.run_counts import RunCounts
-from polyak.errors import DataError
+from polyak.errors import DataError, NoRowsError
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.learn.targets import unknown_label

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.advice import FRAME
+from polyak.data.tables.arrow_types import with_strings_as
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
@@ -232,6 +233,7 @@ def _join_rows(parts: list[Any]) -> Any:
     if pandas is not None and all(isinstance(part, pandas.DataFrame) for part in parts):
         return pandas.concat(parts, ignore_index=True)
     tables = [as_table(part if is_frame(part) else table_of(part, names)) for part in parts]
+    tables = [with_strings_as(tables[0].schema, table) for table in tables]
     return pyarrow().concat_tables(tables, promote_options="permissive")
 
 

@@ -21,7 +21,7 @@ from polyak.data.tables.frames import as_table, is_frame
 from polyak.data.tables.inference import formats_to_learn, no_such_column
 from polyak.data.tables.number_formats import with_values
 from polyak.data.tables.streams import StreamSource
-from polyak.errors import DataError, RowError
+from polyak.errors import DataError, NoRowsError, RowError
 from polyak.model.dialect import Dialect
 from polyak.rows.label_text import label_text
 from polyak.rows.sparse import take_rows
@@ -230,6 +230,9 @@ def by_batches(predict: Method) -> Method:
 
 
 def _rows(estimator: Any, stream: StreamSource) -> Iterator[Any]:
-    with _read(estimator, stream, []) as batches:
-        for batch in batches:
-            yield batch.rows
+    try:
+        with _read(estimator, stream, []) as batches:
+            for batch in batches:
+                yield batch.rows
+    except NoRowsError:  # as of a frame without rows, there are no predictions
+        return

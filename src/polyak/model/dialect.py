@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -86,9 +85,9 @@ class Dialect:
             raise ValueError(f"skip_rows must not be negative, unlike {self.skip_rows}")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise ValueError(f"there is no encoding {self.encoding!r}") from None
+                b"a".decode(self.encoding, "ignore")
+            except (LookupError, UnicodeError):  # also where it is known, but none of text
+                raise ValueError(f"there is no encoding {self.encoding!r} of text") from None
         if self.decimal is not None and self.decimal == self.delimiter:
             raise ValueError(f"{self.decimal!r} is the delimiter: it cannot be the decimal point")
 

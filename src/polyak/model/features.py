@@ -169,7 +169,7 @@ class FeatureMap:
             return X
         from polyak import open_stream  # a layer above, needed only for tables
 
-        if len(X) == 0:
+        if hasattr(X, "__len__") and len(X) == 0:
             none = np.zeros(0, dtype=np.int64)
             return SparseRows(np.zeros(1, np.int64), none, np.zeros(0), self.schema.n_features)
         with open_stream(X, schema=self.schema, targets=False, dtype=np.float64) as stream:

@@ -107,6 +107,9 @@ def _model(
     _check_shape("intercept", intercept, (outputs,))
     if sigmoids is not None:
         _check_shape("sigmoids", sigmoids, (outputs, 2))
+    found = _features(read(features, described, "features"), arrays)
+    if found.width is not None and len(weights) > found.width:
+        raise ValueError(f"its features.count is {len(weights)}, more than its {found.width}")
     replicas = arrays.get("replicas")
     if replicas is not None and (
         replicas.ndim != 3
@@ -124,7 +127,7 @@ def _model(
         "multilabel": multilabel,
         "replicas": replicas,
         "sandwich": sandwich_from(arrays, len(weights), outputs),
-        "features": _features(read(features, described, "features"), arrays),
+        "features": found,
         "terms": None if expanded is None else read(terms, expanded, "terms"),
         "report": None if told is None else read(report, told, "report"),
     }

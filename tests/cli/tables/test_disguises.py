@@ -83,10 +83,9 @@ def test_text_that_is_not_utf8_says_what_to_try(tmp_path: Path) -> None:
     path.write_bytes("stadt,y\nKöln,1\nBonn,2\n".encode("latin-1"))
     error = fails("train", path, "--target", "y", "-m", tmp_path / "m", *LOSS)
     assert "the column stadt is not UTF-8; --encoding cp1252 may read it" in error
-    error = fails(
-        "train", path, "--target=y", "-m", tmp_path / "m", "--encoding", "martian", code=2
-    )
-    assert "there is no encoding 'martian'" in error
+    for name in ("martian", "rot13", "hex", "undefined"):
+        error = fails("train", path, "--target=y", "-m", tmp_path / "m", "--encoding", name, code=2)
+        assert f"there is no encoding {name!r} of text" in error
 
 
 @pytest.mark.parametrize("convert", [False, True])

@@ -66,6 +66,13 @@ class TestInMemory:
         for i, position in enumerate(positions):
             assert_same(batches[i:], read_all((X, Y), batch_rows=64, start=position))
 
+    def test_floats_of_128_bits(self, tmp_path: Path) -> None:
+        wide = {"X": X, "y": X[:, 0], "weights": np.ones(500)}
+        np.savez(tmp_path / "a.npz", **{n: a.astype(np.longdouble) for n, a in wide.items()})
+        (batch,) = read_all(tmp_path / "a.npz")
+        for array in (batch.rows, batch.targets, batch.weights):
+            assert array.dtype == np.float64
+
     def test_fingerprint(self) -> None:
         first = open_stream((X, Y)).fingerprint
         assert open_stream((X.copy(), Y)).fingerprint == first

@@ -61,6 +61,15 @@ class TestCompressed:
         with pytest.raises(DataError, match=r"rows\.svm"):
             read_all(write(bytes(data), f"rows.svm{kind}"))
 
+    @pytest.mark.parametrize("kind", [".gz", ".bz2", ".xz", ".zst"])
+    def test_what_stands_behind_it(self, kind: str, text: bytes, write: Write) -> None:
+        packed = COMPRESS[kind](text)
+        with pytest.raises(DataError, match=rf"rows\.svm.* is not valid {kind[1:]} data"):
+            read_all(write(packed + b"junk", f"rows.svm{kind}"))
+        if kind != ".zst":  # as tapes and xz itself fill up
+            rows = sum(map(len, read_all(write(packed + bytes(1 << 18), f"full.svm{kind}"))))
+            assert rows == text.count(b"\n")
+
     def test_called_gz_but_not_gz(self, write: Write) -> None:
         with pytest.raises(DataError, match=r"rows\.gz is not valid gz data"):
             read_all(write(b"1 1:1\n", "rows.gz"))

@@ -67,6 +67,10 @@ CASES: dict[str, tuple[Callable[[], tuple[list[str], str]], str]] = {
         lambda: (["1,2,3,4", "5,6,7,8"], ""),
         r"t.csv has no header: its first line is numbers",
     ),
+    "a NUL character": (
+        lambda: (ROWS, HEAD.replace("b", "b\0")),
+        r"t.csv, line 1: the header has a NUL character; .* encoding='utf-16-le' may read it",
+    ),
     "infinity": (
         lambda: (changed(1400, "inf,2,w1,3"), HEAD),
         r"t.csv, line 1402: 'inf' in column a is too large",
@@ -90,8 +94,15 @@ def test_bad_lines_of_a_csv_are_skipped(row: str, tmp_path: Path) -> None:
     assert stream.bad_lines == 1
 
 
-def test_json_lines(tmp_path: Path) -> None:
-    line, sentence = "{]", "t.jsonl, line 1401: it is not JSON"
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("{]", "t.jsonl, line 1401: it is not JSON"),
+        (r'{"a": 1, "y": "\ud800"}', "t.jsonl, line 1401: it has half of a pair of surrogates"),
+        (r'{"a": 1, "\udfff": 1}', "t.jsonl, line 1401: it has half of a pair of surrogates"),
+    ],
+)
+def test_json_lines(line: str, sentence: str, tmp_path: Path) -> None:
     rows = [f'{{"a": {i}, "y": {i % 5}}}' for i in range(1500)]
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join([*rows[:1400], line, *rows[1401:]]) + "\n")
@@ -99,6 +110,21 @@ def test_json_lines(tmp_path: Path) -> None:
         read(path)
     stream = read(path, skip_bad_lines=True)
     assert (stream.rows_read, stream.bad_lines) == (1499, 1)
+
+
+@pytest.mark.parametrize("late", [0, 1500])
+def test_nan_in_json_is_missing_whatever_the_column_holds(late: int, tmp_path: Path) -> None:
+    rows = [f'{{"a": {i}.5, "b": {"ft"[i % 2]}, "w": "{i % 3}k", "l": ["u"], "y": {i % 5}}}'
+            for i in range(1500)]  # fmt: skip
+    rows = [row.replace(": f,", ": false,").replace(": t,", ": true,") for row in rows]
+    rows.insert(late, '{"a": NaN, "b": NaN, "w": NaN, "l": NaN, "y": 1}')
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(rows))
+    with open_stream(path, target="y", block_bytes=4000) as stream:
+        assert stream.schema is not None
+        kinds = [column.kind for column in stream.schema.columns]
+        assert kinds == ["number", "boolean", "category", "bag"]
+        assert sum(map(len, stream)) == 1501
 
 
 def test_columns_that_are_not_there(tmp_path: Path) -> None:

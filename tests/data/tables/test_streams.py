@@ -234,6 +234,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "the iterator, row 1501: the columns are in another order than before",
     ),
     "no rows": (lambda: iter(()), "the iterator has no rows"),
+    "several data sets": (
+        lambda: datasets.DatasetDict({"train": datasets.Dataset.from_dict({"a": [1], "y": [2]})}),
+        r"the DatasetDict has the data sets train: pass one of them, as in data\['train'\]",
+    ),
 }
 
 

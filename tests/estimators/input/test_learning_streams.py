@@ -287,3 +287,34 @@ def test_an_error_names_the_row_of_the_stream(column: str, bad: int) -> None:
     chosen = frame[list({"x", column, named["y"]})]
     with pytest.raises(ValueError, match=re.escape(f"the iterator, row {bad + 1}{says}")):
         learn(batches(chosen), **named)
+
+
+@pytest.mark.parametrize("order", [("pandas", "polars"), ("polars", "pandas"), ("arrow", "polars")])
+def test_batches_of_several_libraries_are_one_stream(order: tuple[str, str]) -> None:
+    """Each has another type of strings."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=1600), "w": random.choice(["k", "l"], 1600)})
+    frame["y"] = frame.a + (frame.w == "k")
+    turned: dict[str, Callable[[pd.DataFrame], Any]] = {
+        "pandas": lambda part: part,
+        "polars": pl.from_pandas,
+        "arrow": lambda part: pa.table({name: part[name].tolist() for name in part}),
+    }
+    parts = [turned[order[i % 2]](frame[i * 400 : (i + 1) * 400]) for i in range(4)]
+    model = ASGDRegressor(random_state=0).fit(iter(parts), y="y")
+    alone = ASGDRegressor(random_state=0).fit(iter([frame]), y="y")
+    np.testing.assert_array_equal(model.predict(frame), alone.predict(frame))
+    several = ASGDRegressor(random_state=0)
+    for begin in range(0, 1600, 400):
+        part = turned[order[begin // 400 % 2]](frame[["a", "w"]][begin : begin + 400])
+        several.partial_fit(part, frame.y[begin : begin + 400])
+    np.testing.assert_allclose(several.predict(frame), frame.y, atol=0.1)
+
+
+def test_a_stream_without_rows_has_no_predictions() -> None:
+    frame = pd.DataFrame({"a": np.arange(30.0), "w": ["k", "l"] * 15})
+    model = ASGDRegressor().fit(frame, frame.a)
+    none = pl.from_pandas(frame).lazy().filter(pl.col("a") > 99)
+    assert list(model.predict(none)) == list(model.predict(iter(()))) == []
+    few = pl.from_pandas(frame).lazy().filter(pl.col("a") > 27)
+    np.testing.assert_allclose(model.to_model().predict(few), [28.0, 29.0], atol=0.1)

@@ -179,3 +179,10 @@ def test_what_cannot_be_had_together_is_refused_in_a_sentence(asked: Any, words:
     X, y = labelled()
     with pytest.raises(ValueError, match=words):
         ASGDClassifier(penalty="l1", **asked).fit(X, y)
+
+
+@pytest.mark.parametrize(("of_rows", "of_targets"), [(1e-321, 1.0), (1.0, 1e-321)])
+def test_numbers_of_less_than_all_bits(of_rows: float, of_targets: float) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = ASGDRegressor(penalty="l1", random_state=0).fit(X * of_rows, X[:, 0] * of_targets)
+    assert np.isfinite(model.predict(X * of_rows)).all()

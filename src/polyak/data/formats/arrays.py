@@ -233,8 +233,8 @@ def _aligned(array: NDArray[Any], dtype: np.dtype[Any] | None = None) -> NDArray
 
 
 def _as_learned(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return targets or weights with floats of at least 32 bits."""
-    return _aligned(numbers, float_type(numbers.dtype) if numbers.dtype == np.float16 else None)
+    """Return targets or weights with floats of 32 or 64 bits."""
+    return _aligned(numbers, float_type(numbers.dtype) if numbers.dtype.kind == "f" else None)
 
 
 def check_batch(batch: Batch, name: str, begin: int) -> None:

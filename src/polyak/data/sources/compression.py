@@ -58,12 +58,16 @@ def without_suffix(name: str) -> str:
 
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 """Python's own modules for compressions."""
+_DECOMPRESSORS = {"bz2": "BZ2Decompressor", "xz": "LZMADecompressor"}
+"""Their classes, where their files take for the end whatever stands behind a stream."""
 
 
 def decompressed(file: BinaryIO, kind: str) -> BinaryIO:
     """Read ``file`` through the compression ``kind``, in bounded memory."""
     if kind == "zst":
         return cast(BinaryIO, Portions(_frames(file)))
+    if kind in _DECOMPRESSORS:
+        return cast(BinaryIO, Portions(_streams(file, kind)))
     return cast(BinaryIO, import_module(_MODULES[kind]).open(file))
 
 
@@ -98,6 +102,24 @@ class Portions(io.RawIOBase):
         buffer[:n] = self._ready[:n]
         self._ready = self._ready[n:]
         return n
+
+
+def _streams(file: BinaryIO, kind: str) -> Iterator[bytes]:
+    """Decompress streams of bzip2 or xz, one after the other, perhaps with zeros behind them."""
+    new = getattr(import_module(_MODULES[kind]), _DECOMPRESSORS[kind])
+    stream, data = new(), file.read(1 << 17)
+    while True:
+        yield stream.decompress(data, 1 << 18)
+        data = b""
+        if stream.eof:
+            data = stream.unused_data.lstrip(b"\0")
+            while not data and (more := file.read(1 << 17)):
+                data = more.lstrip(b"\0")
+            if not data:
+                return
+            stream = new()
+        elif stream.needs_input and not (data := file.read(1 << 17)):
+            raise EOFError
 
 
 def _frames(file: BinaryIO) -> Iterator[bytes]:

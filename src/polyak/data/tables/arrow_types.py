@@ -70,7 +70,23 @@ def is_text(kind: Any) -> bool:
     >>> is_text(pa.large_string()), is_text(pa.binary()), is_text(pa.int8())
     (True, True, False)
     """
-    return is_one_of(kind, "string", "large_string", "string_view") or is_bytes(kind)
+    return is_string(kind) or is_bytes(kind)
+
+
+def is_string(kind: Any) -> bool:
+    """Whether an Arrow type is a string type."""
+    return is_one_of(kind, "string", "large_string", "string_view")
+
+
+def with_strings_as(first: Any, table: Any) -> Any:
+    """Return a table with strings of the types in the ``first`` schema, as libraries differ."""
+    if table.schema.names != first.names or table.schema.equals(first):
+        return table
+    fields = [
+        mine.with_type(old.type) if is_string(mine.type) and is_string(old.type) else mine
+        for mine, old in zip(table.schema, first, strict=True)
+    ]
+    return table.cast(pyarrow().schema(fields))
 
 
 def is_bytes(kind: Any) -> bool:

@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
+from polyak.data.tables.arrow_types import with_strings_as
 from polyak.data.tables.frames import as_table, is_frame
 from polyak.data.tables.inference import SAMPLE_ROWS
 from polyak.data.tables.source import Parsed, Piece, RowNumbers
-from polyak.errors import DataError, SourceError
+from polyak.errors import DataError, NoRowsError, SourceError
 from polyak.optional_imports import needed, pyarrow
 
 BATCH_ROWS = 1 << 14
@@ -33,6 +34,11 @@ def stream_of(source: Any) -> StreamSource | None:
         return _relation(source)
     if library == "polars" and kind == "LazyFrame":
         return _lazy_frame(source)
+    if library == "datasets" and isinstance(source, dict):
+        raise DataError(
+            f"the {kind} has the data sets {', '.join(source)}: pass one of them, as in "
+            f"data[{next(iter(source), '')!r}]"
+        )
     if library == "datasets" and hasattr(source, "select_columns"):
         return _hugging_face(source)
     if library == "pyarrow" and hasattr(source, "scanner"):
@@ -214,7 +220,7 @@ class StreamSource:
             if rows >= SAMPLE_ROWS:
                 break
         if not held:
-            raise DataError(f"{self.name} has no rows")
+            raise NoRowsError(f"{self.name} has no rows")
         self._schema = held[0].schema
         if self.is_once:
             self._begun = (held, batches)
@@ -266,6 +272,7 @@ class StreamSource:
                 is_batch = isinstance(part, pyarrow().RecordBatch)
                 table = pyarrow().Table.from_batches([part]) if is_batch else as_table(part)
                 schema = table.schema if schema is None else schema
+                table = with_strings_as(schema, table)
                 self._check_schema(table.schema, schema, rows)
                 for batch in table.to_batches():
                     rows += batch.num_rows

@@ -89,8 +89,10 @@ class _OnDask(BaseASGD):
         self.chains_, self.rounds_ = result.chains, result.rounds
         return result
 
-    def _lazily(self, method: str, X: Any, columns: int | None) -> Any:
+    def _lazily(self, method: str, X: Any, offset: Any, columns: int | None) -> Any:
         """Return a lazy collection of a method applied to every partition."""
+        if offset is not None:
+            raise ValueError("offset= is not for Dask collections: predict their partitions alone")
         dtype = getattr(self, "classes_", np.zeros(0)).dtype if method == "predict" else np.float64
         # Workers get an estimator made from the model, without the client and the learner.
         parent = ASGDClassifier if isinstance(self, ASGDClassifier) else ASGDRegressor
@@ -239,17 +241,19 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         if not is_dask(X):
             return super().decision_function(X, offset)
         several = len(self.classes_) if len(self.classes_) > 2 else None
-        return self._lazily("decision_function", X, several)
+        return self._lazily("decision_function", X, offset, several)
 
     def predict(self, X: Any, offset: Any = None) -> Any:
         """Predict classes, lazily for a Dask collection."""
-        return self._lazily("predict", X, None) if is_dask(X) else super().predict(X, offset)
+        if not is_dask(X):
+            return super().predict(X, offset)
+        return self._lazily("predict", X, offset, None)
 
     def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Return the probability of each class, lazily for a Dask collection."""
         if not is_dask(X):
             return super().predict_proba(X, offset)
-        return self._lazily("predict_proba", X, len(self.classes_))
+        return self._lazily("predict_proba", X, offset, len(self.classes_))
 
 
 class DaskASGDRegressor(_OnDask, ASGDRegressor):
@@ -370,7 +374,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         if not is_dask(X):
             return super().predict(X, offset)
         outputs = None if self._one_output_is_flat else len(self.intercept_)
-        return self._lazily("predict", X, outputs)
+        return self._lazily("predict", X, offset, outputs)
 
 
 def _client(client: Any) -> Any:

@@ -52,7 +52,8 @@ def penalties_to_try(
         constant = one.best_intercept(goal, own, shift) if fit_intercept else 0.0
         slopes[:, k] = own * one.value_and_slope(constant + shift, goal)[1]
     steep = np.abs(_transposed_product(rows, slopes)).max(axis=1) / len(goals)
-    steep = steep[steep > 0] / max(l1_ratio, 0.01)
+    # Of the smallest of all numbers the least penalty would be zero.
+    steep = steep[steep * LEAST > 0] / max(l1_ratio, 0.01)
     if not len(steep):
         return [1.0]
     low = LEAST * float(np.sort(steep)[len(steep) // 2])

@@ -68,6 +68,11 @@ class CsvFormat:
             raise DataError(
                 f"{file}, line 1: the header is not UTF-8; encoding='cp1252' may read it"
             ) from error
+        if "\0" in line:
+            raise DataError(
+                f"{file}, line 1: the header has a NUL character; if it is UTF-16 without a byte "
+                "order mark, encoding='utf-16-le' may read it"
+            )
         names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
         if not any(names):
             raise DataError(f"{file} is empty: it has no header")

@@ -143,12 +143,16 @@ def _objects(lines: Lines, bad: list[BadLine]) -> Iterator[tuple[int, dict[str, 
         if not line.strip():
             continue
         try:
-            row = json.loads(line.decode())
+            row = _DECODER.decode(line.decode())
             reason = "" if isinstance(row, dict) else "it is not an object in braces"
+            if b"\\u" in line:
+                json.dumps(row, ensure_ascii=False).encode()
             if line.count(b"[") + line.count(b"{") > DEEPEST and _depth(row) > DEEPEST:
                 reason = TOO_DEEP
         except UnicodeDecodeError:
             reason = "it is not UTF-8"
+        except UnicodeEncodeError:
+            reason = "it has half of a pair of surrogates, which is no character"
         except RecursionError:
             reason = TOO_DEEP
         except ValueError as error:
@@ -158,6 +162,10 @@ def _objects(lines: Lines, bad: list[BadLine]) -> Iterator[tuple[int, dict[str, 
             bad.append(lines.bad(number, line, reason))
         else:
             yield number, row
+
+
+_DECODER = json.JSONDecoder(parse_constant=lambda name: None if name == "NaN" else float(name))
+"""Python and others write NaN for what is missing, also among words and booleans."""
 
 
 def _depth(value: Any) -> int:
