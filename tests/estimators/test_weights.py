@@ -104,7 +104,7 @@ def test_integer_weights_match_repeated_rows_on_the_mean_of_200_shuffles(estimat
 
 def test_bad_weights():
     X, y = problem(PaperRegressor())
-    with pytest.raises(ValueError, match="Negative values"):
+    with pytest.raises(ValueError, match="row 0 has the weight -1, which is negative"):
         PaperRegressor().fit(X, y, sample_weight=-np.ones(len(y)))
     with pytest.raises(ValueError, match="zero"):
         PaperRegressor().fit(X, y, sample_weight=np.zeros(len(y)))

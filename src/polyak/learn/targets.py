@@ -64,7 +64,25 @@ def classes_of(labels: NDArray[Any], advice: str) -> NDArray[Any]:
             f"the first {len(labels)} rows are all of class {label_text(classes[0])}; say "
             f"which classes there are with classes=, or {advice}"
         )
+    check_number_of_classes(classes, labels)
     return classes
+
+
+FEW_CLASSES, ROWS_A_CLASS = 20, 10
+"""More classes than ``FEW_CLASSES`` need that many rows each on average, or to be named: words or
+numbers that rarely come up again are more often numbers to predict, or names of rows."""
+
+
+def check_number_of_classes(classes: NDArray[Any], labels: NDArray[Any]) -> None:
+    """Raise DataError if the classes found among labels are too many to be meant."""
+    if len(classes) > max(FEW_CLASSES, len(labels) // ROWS_A_CLASS) and not are_sets(labels):
+        number = "to predict numbers, choose the loss squared_error"
+        advice = number if _are_numbers(labels) else "is it the right one"
+        raise DataError(
+            f"the target has {len(classes):,} different labels in {len(labels):,} rows, such as "
+            f"{label_text(classes[-1])}: {advice}; if they are classes, name all of them "
+            "with classes="
+        )
 
 
 def encode(targets: NDArray[Any], classes: NDArray[Any] | None, loss: Loss) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from polyak.data.stream import Stream
 from polyak.errors import DataError, RowError
 from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
+from polyak.learn.targets import check_number_of_classes
 from polyak.losses import get_loss
 from polyak.model.checking import Check
 from polyak.model.features import FeatureMap
@@ -230,7 +231,11 @@ def _classes(job: Job, loaded: LoadedRows, learner: Learner) -> NDArray[Any] | N
         return job.label_names(targets.shape[1], loaded.stream.name)
     if job.classes is not None:
         return job.classes
-    return labels_in(targets) if by_schema is None else by_schema
+    if by_schema is not None:
+        return by_schema
+    classes = labels_in(targets)
+    check_number_of_classes(classes, targets)
+    return classes
 
 
 def _labels(job: Job, targets: NDArray[Any], name: str) -> NDArray[Any]:

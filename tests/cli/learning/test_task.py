@@ -110,3 +110,36 @@ def test_a_bad_first_row_is_told_as_it_is(
 def test_no_readable_row_is_one_sentence(tmp_path: Path) -> None:
     path = write(tmp_path / "t.svm", "one two\nthree four\n")
     assert "t.svm, line 1" in fails("train", path, "-m", tmp_path / "m")
+
+
+@pytest.mark.parametrize("order", ["auto", "as-is"])
+def test_one_unreadable_target_among_numbers(order: str, tmp_path: Path) -> None:
+    numbers = [a for a, _ in X]
+    path = write(tmp_path / "t.csv", csv([*numbers[:7], "oops", *numbers[8:]]))
+    train = ("train", path, "--target", "y", "-m", tmp_path / "m", "--order", order)
+    said = polyak(*train, code=1).stderr
+    assert "the target column y of " in said
+    assert "t.csv is read as classes because of 'oops' in row 8, though nearly all of it" in said
+    assert "different labels in 200 rows, such as oops" in said
+    assert "name all of them with --classes" in said
+    assert "left out 1 rows whose y is missing" in polyak(*train, "--missing", "oops").stderr
+    assert LinearModel.load(tmp_path / "m").loss == "squared_error"
+
+
+@pytest.mark.parametrize(
+    ("rows", "classes", "is_taken"),
+    [(20, 3, True), (60, 20, True), (60, 21, False), (300, 30, True), (300, 31, False)],
+)
+def test_more_classes_than_a_tenth_of_the_rows_are_named(
+    rows: int, classes: int, is_taken: bool, tmp_path: Path
+) -> None:
+    labels = [f"k{row % classes}" for row in range(rows)]
+    text = "".join(f"{a},{y}\n" for (a, _), y in zip(2 * X, labels, strict=False))
+    path = write(tmp_path / "t.csv", "a,y\n" + text)
+    train = ("train", path, "--target", "y", "-m", tmp_path / "m", "-q", "--recipe", "sgd")
+    if not is_taken:
+        said = fails(*train)
+        assert f"has {classes} different labels in {rows} rows, such as k9: is it the right one; if" in said
+    known = () if is_taken else ("--classes", ",".join(sorted(set(labels))))
+    polyak(*train, *known)
+    assert len(LinearModel.load(tmp_path / "m").classes) == classes  # type: ignore[arg-type]

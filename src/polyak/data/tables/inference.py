@@ -73,6 +73,11 @@ def choose_schema(
     target = None
     if wanted.target is not None:
         target = _target(sample.column(wanted.target), wanted, source)
+        if target.kind == "class" and target.positive is None:
+            doubt = _doubt_about_words(target.name, whole, source, text, is_target=True)
+            if doubt is not None:
+                said = f"the target column {target.name} of {source} is read as classes{doubt}"
+                warnings.warn(said, stacklevel=2)
     if wanted.exposure is not None and (target is None or target.kind == "class"):
         raise DataError("an exposure needs a target that is a number")
     taken = {wanted.target, wanted.weight, wanted.exposure, wanted.offset, *wanted.drop}
@@ -125,7 +130,9 @@ def unique_names(names: list[str], source: str) -> list[str]:
     return unique
 
 
-def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | None) -> str | None:
+def _doubt_about_words(
+    name: str, whole: Any, source: str, text: PlainText | None, is_target: bool = False
+) -> str | None:
     """Return why a column of words may be none, and what to do; None if it looks like words."""
     array = in_one_piece(whole.column(name))
     if stored_as(array.type) != "string":
@@ -139,13 +146,14 @@ def _doubt_about_words(name: str, whole: Any, source: str, text: PlainText | Non
         odd = odd_words(words, text)[:3]
         if odd:
             use = f"missing={tuple(odd)!r} reads these as missing values"
+            row = f" in row {array.to_pylist().index(odd[0]) + 1}" if is_target else ""
             return (
-                f" because of {', '.join(map(repr, odd))}, though nearly all of it is numbers or "
-                f"dates: {'replace these by None' if source == FRAME else use}"
+                f" because of {', '.join(map(repr, odd))}{row}, though nearly all of it is numbers "
+                f"or dates: {'replace these by None' if source == FRAME else use}"
             )
         if unit := common_unit(words):
             return f", though all are numbers with {unit!r}: remove that to learn from numbers"
-    if LEAST_ROWS <= len(first) < len(different) / NEARLY_ALL:
+    if not is_target and LEAST_ROWS <= len(first) < len(different) / NEARLY_ALL:
         return (
             f", and nearly every row has its own: drop={(name,)!r} leaves it out, if it is no "
             "number or date to convert"
