@@ -12,7 +12,7 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.18" "ninja>=1
 # Tests that start clusters want the machine to themselves.
 CLUSTERS := tests/distributed tests/matrix/test_matrix_on_dask.py
 
-.PHONY: install demo test test-slow test-all coverage lint bench bench-quick docs dist asan tsan fuzz neon clean \
+.PHONY: install demo test test-base test-slow test-all coverage lint bench bench-quick docs dist asan tsan fuzz neon clean \
   fuzz-svmlight fuzz-vw fuzz-csv fuzz-loaders reproduce reproduce-quick reproduce-test
 
 install: $(VENV)/.installed
@@ -24,6 +24,9 @@ demo: $(VENV)/.installed-tables
 PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist worksteal
 test: $(VENV)/.installed-test
 	$(PYTEST)
+# The estimators with the required dependencies alone: a test that needs an extra skips itself.
+test-base: .venv-base/.installed
+	.venv-base/bin/python -m pytest tests/estimators
 test-slow: $(VENV)/.installed-test
 	$(PYTEST) -m slow $(patsubst %,--ignore=%,$(CLUSTERS))
 	$(PY) -m pytest -m slow $(CLUSTERS)
@@ -67,6 +70,11 @@ $(VENV)/.installed: $(VENV)/.tools $(CORE)
 	@touch $@
 $(VENV)/.installed-%: $(VENV)/.installed
 	$(PIP) install --no-build-isolation -e ".[$*]"
+	@touch $@
+.venv-base/.installed: $(CORE)
+	test -d .venv-base || python3 -m venv .venv-base
+	.venv-base/bin/python -m pip -q install --upgrade $(BUILD_TOOLS) "pytest>=8" "hypothesis>=6.100"
+	.venv-base/bin/python -m pip -q install --no-build-isolation -C build-dir=build/base -e .
 	@touch $@
 # The compiled loops of the paper's rivals, which the package does not contain.
 $(VENV)/.rivals: $(VENV)/.tools $(RIVALS) reproduction/CMakeLists.txt
@@ -168,4 +176,4 @@ build/learns-the-same-on-arm: fuzz/learns_the_same.cpp $(CORE_FILES)
 	$(ARM_BUILD) -static -DPOLYAK_HAS_SCALAR $< $(CHOICE) $@-kernels/*/*.o -o $@
 
 clean:
-	rm -rf $(VENV) .venv-asan .venv-tsan build dist
+	rm -rf $(VENV) .venv-base .venv-asan .venv-tsan build dist

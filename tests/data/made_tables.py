@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
+import pytest
 
 from polyak.data.open import open_stream
 from polyak.rows.sparse import SparseRows, join_rows
+
+pa = pytest.importorskip("pyarrow")
+for part in ("feather", "parquet"):
+    pytest.importorskip(f"pyarrow.{part}")
 
 
 def flights(rows: int = 3000, seed: int = 0) -> pa.Table:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from tests.extras import pandas as pd
 from tests.in_process import polyak as run_command
 
 import polyak

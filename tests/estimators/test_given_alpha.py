@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from glum import GeneralizedLinearRegressor
 from sklearn.linear_model import LogisticRegression
+from tests.extras import glum
 
 from polyak import ASGDClassifier, ASGDRegressor
 
@@ -53,7 +53,7 @@ def test_poisson_with_offset_as_glum() -> None:
     random = np.random.default_rng(2)
     offset = np.log(random.uniform(0.2, 2.0, len(X)))
     y = random.poisson(np.exp(X @ [0.3, -0.1, 0.2, 0.0, 0.1, 0.05] - 1.0 + offset)).astype(float)
-    theirs = GeneralizedLinearRegressor(
+    theirs = glum.GeneralizedLinearRegressor(
         alpha=0.01, l1_ratio=0, family="poisson", gradient_tol=1e-10
     )
     theirs.fit(X, y, offset=offset)

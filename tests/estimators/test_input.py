@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from estimator_problems import (
     PaperClassifier,
@@ -14,6 +11,9 @@ from estimator_problems import (
     problem,
 )
 from scipy import sparse
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
+from tests.extras import pyarrow as pa
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.bank import Bank

@@ -6,11 +6,11 @@ import copy
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from glum import GeneralizedLinearRegressor
 from scipy import sparse
 from sklearn.model_selection import cross_val_predict
+from tests.extras import glum
+from tests.extras import pandas as pd
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.learner import Learner
@@ -79,7 +79,7 @@ def test_weights_and_errors_are_those_of_statsmodels(loss: str) -> None:
 
 def test_glum_agrees() -> None:
     X, y, offset = problem("poisson")
-    theirs = GeneralizedLinearRegressor(alpha=0, family="poisson", gradient_tol=1e-10)
+    theirs = glum.GeneralizedLinearRegressor(alpha=0, family="poisson", gradient_tol=1e-10)
     theirs.fit(X, y, offset=offset)
     fitted = ASGDRegressor(loss="poisson", penalty=None).fit(X, y, offset=offset)
     np.testing.assert_allclose(fitted.coef_, theirs.coef_, rtol=1e-3)

@@ -7,9 +7,9 @@ import pickle
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from estimator_problems import assert_same_bits
+from tests.extras import pandas as pd
 
 from polyak import ASGDClassifier, ASGDRegressor
 

@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from tests.extras import pandas as pd
 
 from polyak import ASGDClassifier, ASGDRegressor
 

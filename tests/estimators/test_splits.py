@@ -6,9 +6,6 @@ import pickle
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from estimator_problems import (
     BY_DEFAULT,
@@ -24,6 +21,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from tests.estimators.losses.simulated_losses import TARGETS
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
+from tests.extras import pyarrow as pa
 
 
 def holes(rows: Any, first: int) -> Any:
@@ -43,7 +43,7 @@ def in_parts(estimator: Any, data: Any, X: Any, y: Any, weights: Any = None) -> 
         if begin == end:
             continue
         own = None if weights is None else weights[begin:end]
-        part = X.slice(begin, end - begin) if isinstance(X, pa.Table) else X[begin:end]
+        part = X.slice(begin, end - begin) if hasattr(X, "slice") else X[begin:end]
         estimator.partial_fit(part, y[begin:end], sample_weight=own, **classes_of(estimator, y))
         if data.draw(st.sampled_from([True, False]), label="stored"):
             estimator = pickle.loads(pickle.dumps(estimator))

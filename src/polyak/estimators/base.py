@@ -26,6 +26,7 @@ from polyak.data.find import stream_at
 from polyak.data.options import Columns
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.frames import is_frame
+from polyak.data.tables.inference import schema_of_array
 from polyak.data.tables.streams import StreamSource
 from polyak.errors import DivergenceError, RowError
 from polyak.estimators.fitted import FittedAttributes
@@ -34,6 +35,7 @@ from polyak.estimators.inputs import (
     SCHEMA_ROWS,
     check_columns,
     column_names,
+    encode_array,
     encode_with_names,
     fill_missing,
     find_schema,
@@ -223,7 +225,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         if (sparse.issparse(X) or is_tensor(X)) and not chosen:
             return
         if chosen or np.isnan(means := means_of(X) if means is None else means).any():
-            self._schema = find_schema(self._table(X), columns, source)
+            names = self._names_of_columns(X)
+            self._schema = (
+                find_schema(self._table(X), columns, source)
+                if chosen
+                else schema_of_array(X, names, self._offset)
+            )
         else:
             self._means = means
 
@@ -255,7 +262,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             X = self._numbers(X, reset=False) if is_frame(X) else X
             return fill_missing(X, self._means, type(self).__name__), FeatureNames.of({})
         if not (is_frame(X) and hasattr(self, "feature_names_in_")):
-            X = self._table(self._numbers(X, reset=False) if is_frame(X) else X)
+            X = self._numbers(X, reset=False) if is_frame(X) else X
+            if (rows := encode_array(X, self._schema)) is not None:
+                return rows, FeatureNames.of({})
+            X = self._table(X)
         return encode_with_names(X, self._schema, names)
 
     def _numbers(self, X: Any, *, reset: bool, finite: bool = False) -> Any:
@@ -306,9 +316,11 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 f"this {type(self).__name__} has learned from a table and cannot read a sparse "
                 "matrix; pass a frame or an array"
             )
+        return table_of(X, self._names_of_columns(X))
+
+    def _names_of_columns(self, X: Any) -> list[Any]:
         places = (f"x{place}" for place in range(self.n_features_in_))
-        names = [*getattr(self, "feature_names_in_", places), self._offset]
-        return table_of(X, names[: X.shape[1]])
+        return [*getattr(self, "feature_names_in_", places), self._offset][: X.shape[1]]
 
     def _has_encoding(self) -> bool:
         """Whether the encoding of rows is decided."""

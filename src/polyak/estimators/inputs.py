@@ -17,9 +17,10 @@ from polyak.data.options import Columns, ReadOptions
 from polyak.data.tables.advice import FRAME
 from polyak.data.tables.arrow_types import with_strings_as
 from polyak.data.tables.frames import as_table, is_frame
+from polyak.model.features import rows_of_numbers
 from polyak.model.schema import Schema
 from polyak.optional_imports import pyarrow
-from polyak.rows.sparse import as_rows
+from polyak.rows.sparse import as_rows, join_rows
 from polyak.rows.tensors import concatenated, is_tensor
 from polyak.storage.feature_names import FeatureNames
 from polyak.training.in_memory import Data
@@ -129,7 +130,6 @@ def encode_with_names(
 ) -> tuple[Any, FeatureNames]:
     """Encode a frame as a scipy sparse matrix; return it and the names of its hashed features."""
     from polyak.data.open import open_stream
-    from polyak.rows.sparse import SparseRows, join_rows
 
     if len(X) == 0:
         return sparse.csr_matrix((0, schema.n_features), dtype=np.float64), FeatureNames.of({})
@@ -143,8 +143,17 @@ def encode_with_names(
     with open_stream(X, options) as stream:
         rows = join_rows([batch.rows for batch in stream])
         seen = stream.names()
-    assert isinstance(rows, SparseRows)
-    return sparse.csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape), seen
+    return _matrix(rows), seen
+
+
+def encode_array(X: Any, schema: Schema) -> Any:
+    """Encode an array of numbers as a scipy sparse matrix; None if that takes a table reader."""
+    rows = rows_of_numbers(X, schema)
+    return None if rows is None else _matrix(rows)
+
+
+def _matrix(rows: Any) -> Any:
+    return sparse.csr_matrix((rows.values, rows.indices, rows.indptr), shape=rows.shape)
 
 
 # -- missing values in arrays -----------------------------------------------------------------

@@ -167,6 +167,8 @@ class FeatureMap:
                     f"{X.shape[1]}; pass the {len(self.schema.columns)} columns as a frame instead"
                 )
             return X
+        if (numbers := rows_of_numbers(X, self.schema)) is not None:
+            return numbers
         from polyak import open_stream  # a layer above, needed only for tables
 
         if hasattr(X, "__len__") and len(X) == 0:
@@ -264,3 +266,35 @@ class FeatureMap:
         if len(heaviest) > most:
             heaviest = heaviest[np.argsort(-sizes[heaviest], kind="stable")[:most]]
         return replace(self, names=names.take(np.sort(heaviest)))
+
+
+def rows_of_numbers(X: Any, schema: Schema) -> SparseRows | None:
+    """Return an array as rows of a schema of numbers, as a table reader would encode it.
+
+    None where the reader has to: it names what cannot be encoded. Arrays do not need Arrow.
+
+    Examples
+    --------
+    >>> from polyak.model.schema import Column, Schema
+    >>> year = Column("year", "number", "number", offset=2000.0, scale=10.0)
+    >>> rows = rows_of_numbers(np.array([[2005.0], [2000.0], [np.nan]]), Schema((year,)))
+    >>> rows.indptr, rows.indices, rows.values
+    (array([0, 1, 1, 2]), array([0, 1], dtype=int32), array([0.5, 1. ]))
+    """
+    columns = schema.columns
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
+        return None
+    if X.shape[1] != len(columns) or any(column.kind != "number" for column in columns):
+        return None
+    if schema.interactions or schema.lists:
+        return None
+    offsets, scales = np.array([(column.offset, column.scale) for column in columns]).T
+    values = (X.astype(np.float64) - offsets) / scales
+    missing = np.isnan(values)
+    values[missing] = 1.0
+    if not np.isfinite(values).all():
+        return None
+    stored = values != 0.0
+    indptr = np.append(0, np.cumsum(np.count_nonzero(stored, axis=1)))
+    features = 2 * np.arange(len(columns), dtype=np.int32) + missing
+    return SparseRows(indptr, features[stored], values[stored], schema.n_features)

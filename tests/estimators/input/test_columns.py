@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from tests.extras import pandas as pd
+from tests.extras import pyarrow as pa
 
 from polyak import ASGDClassifier, ASGDRegressor
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from tests.data.made_tables import flights
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
+from tests.extras import pyarrow as pa
 
 from polyak import ASGDClassifier, ASGDRegressor, LinearModel
 from polyak.data.open import open_stream

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
+from tests.extras import pandas as pd
 
 from polyak import ASGDClassifier, ASGDRegressor
 

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet as pq
 import pytest
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.data.open import open_stream
 
-duckdb = pytest.importorskip("duckdb")
+duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+pyarrow_dataset = pytest.importorskip("pyarrow.dataset")
+pq = pytest.importorskip("pyarrow.parquet")
 
 ROWS = 60_000
 
@@ -185,7 +184,7 @@ def test_parquet_is_not_read_far_ahead(kind: str, tmp_path: Path) -> None:
     table = pa.table({f"x{i}": column for i, column in enumerate(columns)})
     pq.write_table(table, path, row_group_size=10_000, compression="none")
     before, most = pa.total_allocated_bytes(), 0
-    source = pyarrow.dataset.dataset(path) if kind == "data set" else str(path)
+    source = pyarrow_dataset.dataset(path) if kind == "data set" else str(path)
     with open_stream(source, target="x0") as stream:
         for _ in stream:
             most = max(most, pa.total_allocated_bytes() - before)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
+from tests.extras import pyarrow as pa
 from tests.in_process import polyak
 
 from polyak import ASGDClassifier, ASGDRegressor
@@ -47,7 +48,7 @@ def as_kind(X: np.ndarray, kind: str) -> Any:
 
 def in_parts(estimator: Any, X: Any, y: Any, sizes: list[int], **more: Any) -> Any:
     for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
-        part = X[begin : begin + size] if not isinstance(X, pa.Table) else X.slice(begin, size)
+        part = X[begin : begin + size] if not hasattr(X, "slice") else X.slice(begin, size)
         estimator.partial_fit(part, y[begin : begin + size], **more)
     return estimator
 
@@ -166,3 +167,19 @@ def test_a_value_missing_after_the_first_rows_of_a_numpy_file_is_explained(
     said = polyak("train", tmp_path / "a.npz", "--loss", "squared_error", "-m", model, code=1)
     message = "row 2000: a value is missing (NaN), but none of the first 1000 rows has one missing"
     assert message in said.stderr
+
+
+@pytest.mark.parametrize("offset", [None, np.linspace(-1.0, 1.0, ROWS)])
+def test_numbers_need_no_arrow(offset: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = numbers()
+    expected = ASGDRegressor(random_state=0).fit(X, y, offset=offset)
+    known = expected.predict(X, offset=offset)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    model = ASGDRegressor(random_state=0).fit(X, y, offset=offset)
+    np.testing.assert_array_equal(model.predict(X, offset=offset), known)
+    if offset is None:
+        np.testing.assert_array_equal(model.to_model().predict(X), known)
+    parts = ASGDRegressor(random_state=0)
+    for part in np.array_split(np.arange(ROWS), 3):
+        parts.partial_fit(X[part], y[part], offset=None if offset is None else offset[part])
+    assert np.isfinite(parts.predict(X, offset=offset)).all()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
 
 from polyak import ASGDRegressor
 from polyak.data.open import open_stream

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
+from tests.extras import pandas as pd
+from tests.extras import polars as pl
+from tests.extras import pyarrow as pa
 
 from polyak import ASGDRegressor
 

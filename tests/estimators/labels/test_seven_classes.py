@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import log_loss
+from tests.extras import pandas as pd
 from tests.real_sets import REAL, real_file
 
 from polyak import ASGDClassifier

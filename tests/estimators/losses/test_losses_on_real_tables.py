@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from simulated_losses import batch_optimum
+from tests.extras import pandas as pd
 from tests.real_sets import REAL, real_file
 
 from polyak import ASGDRegressor

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from batch_l1 import compare
+from tests.extras import pandas as pd
 from tests.real_sets import REAL, load, real_file
 from wide_rows import batch_optimum
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from tests.extras import pandas as pd
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.learn.learner import Learner

@@ -107,6 +107,21 @@ def choose_schema(
     )
 
 
+def schema_of_array(X: NDArray[Any], names: list[str], offset: str | None = None) -> Schema:
+    """Return the schema of an array of numbers, that of a table with these columns.
+
+    Examples
+    --------
+    >>> schema_of_array(np.array([[2000.0], [2010.0]]), ["year"]).columns[0].offset
+    2005.0
+    """
+    looked = _offsets_and_scales(np.ascontiguousarray(X[:SAMPLE_ROWS].T, dtype=np.float64))
+    columns = [Column(n, "number", "number", *s) for n, s in zip(names, looked, strict=True)]
+    if offset is not None:
+        columns[-1] = Column(offset, "number", "number")
+    return Schema(tuple(columns), offset=offset)
+
+
 def unique_names(names: list[str], source: str) -> list[str]:
     """Return ``names`` with a number after those that occur again, and warn of them.
 
