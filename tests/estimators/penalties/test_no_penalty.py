@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
@@ -90,8 +91,26 @@ def test_means_without_noise_are_found(loss: str) -> None:
     np.testing.assert_allclose(estimator.predict(X[:400]), means, rtol=1e-5)
 
 
+@pytest.mark.parametrize("how", [{"penalty": None}, {"intervals": True}])
+@pytest.mark.parametrize("loss", ["poisson", "log_loss"])
+def test_a_stream_of_one_block_has_the_weights_of_fit(loss: str, how: dict[str, Any]) -> None:
+    rows, counts = X[:2000], RANDOM.poisson(np.exp(0.3 * SCORES[:2000]))
+    y = CLASSES[:2000] if loss == "log_loss" else counts
+    learner = ASGDClassifier if loss == "log_loss" else ASGDRegressor
+    made = learner(loss=loss, shuffle=False, max_iter=1, random_state=0, **how)
+    fitted, streamed = clone(made).fit(rows, y), clone(made)
+    for begin in range(0, 2000, 300):
+        also = {"classes": [False, True]} if loss == "log_loss" else {}
+        streamed.partial_fit(rows[begin : begin + 300], y[begin : begin + 300], **also)
+    size = np.abs(fitted.coef_).max(initial=0.1)
+    np.testing.assert_allclose(streamed.coef_, fitted.coef_, rtol=1e-6, atol=1e-6 * size)
+    np.testing.assert_allclose(streamed.intercept_, fitted.intercept_, rtol=1e-6)
+    if "intervals" in how:
+        np.testing.assert_allclose(streamed.coef_std_err_, fitted.coef_std_err_, rtol=1e-6)
+
+
 def test_steps_that_do_not_converge_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(converging, "TOLERANCE", -1.0)
+    monkeypatch.setattr(converging, "CONVERGED", -1.0)
     with pytest.warns(UserWarning, match="ended before they converged"):
         ASGDClassifier(penalty=None, random_state=0).fit(X[:300], CLASSES[:300])
 

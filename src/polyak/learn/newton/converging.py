@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from polyak.learn.newton.block.algebra import GRAM_ROWS, definite, gram, inverse
 from polyak.learn.newton.block.curvature import Block, Look
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Constant, learn_block
+from polyak.learn.newton.block.step import CONVERGED, learn_block
 from polyak.learn.newton.information import Information, flat
 from polyak.learn.newton.learned import Learned
 from polyak.learn.newton.sandwich import slope_spread
@@ -37,9 +38,6 @@ Floats = NDArray[np.float64]
 PART = 1 << 18
 """The numbers that a part has in standard units: 2 MiB. With half of that the steps to the optimum
 of 678,013 x 47 rows take 1.5 s of processor time instead of 1.4."""
-TOLERANCE = 1e-10
-"""The promised decrease, as a share of the mean loss, at which steps end. Newton's converge by
-squares: the last one leaves far less undone."""
 NOTHING_GAINED = 0.1
 """The promised decrease, as a share of the dispersion times the degrees of freedom, below which a
 step of terms is the last and not looked at: estimating the weights costs half of the latter."""
@@ -172,14 +170,13 @@ def converged(
         only, ridge = known.select([place]), Ridge(shrink[:, None]).tiled(known.outputs_each)
         found = []
         for k, past in enumerate(only.summaries(with_rows=False)):
-            start, own = replace(past, P=np.zeros_like(past.P)), replace(rows, output=k)
+            start, own = replace(past, P=np.zeros_like(past.P)), rows
+            if not known.together:
+                own = replace(rows, targets=rows.targets[:, [k]])
             how = (loss.of_output(k), own, start, ridge, 0, len(rows))
-            columns = (int(rows.learned.objective.fit_intercept), len(known))
-            given = (rows.targets[:, k], rows.weights, rows.offsets)
-            constant = Constant.of(loss.of_output(k), columns, *given)
-            found.append(
-                learn_block(*how, tolerance=TOLERANCE, first=known.G[k], constant=constant)
-            )
+            first, intercept = known.G[k], rows.learned.objective.fit_intercept
+            fit = partial(learn_block, tolerance=CONVERGED, intercept=intercept)
+            found.append(fit(*how, first=first))
         G = [after.G for after in found if after.G is not None]
         is_optimum = all(after.is_optimum for after in found)
         W[:, [place]] = only.stacked([after.W for after in found])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from polyak.learn.newton.block.algebra import (
 )
 from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.penalty import Ridge
-from polyak.learn.newton.block.step import Constant, QuadraticSummary, learn_block
+from polyak.learn.newton.block.step import CONVERGED, TOLERANCE, QuadraticSummary, learn_block
 from polyak.learn.newton.block.thinning import rarity
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
@@ -102,11 +103,6 @@ class Fit:
     def _loss(self, output: int) -> Loss:
         return self.objective.smooth_loss(self.rows, len(self.before)).of_output(output)
 
-    def _constant(self, output: int, block: Block) -> Constant | None:
-        columns = (int(self.objective.fit_intercept), len(self.before))
-        own = (block.targets, block.weights, block.offsets)
-        return Constant.of(self._loss(output), columns, *own)
-
     def _add_squares(self) -> Information:
         """Add the rows to the sums that squared error needs; if due, solve for weights.
 
@@ -134,14 +130,17 @@ class Fit:
         own = (held.targets(), held.weights(), held.offsets(), self.threads)
         blocks = blocks_of(Z, *own, together=self.objective.softmax)
         summaries = before.summaries(with_rows=len(Z) < self.rows)
-        keep = not (self.provisional or before.M)
+        keep, intercept = not (self.provisional or before.M), self.objective.fit_intercept
+        # As `fit` ends at the optimum of all rows, so do streams of one block.
+        is_all = not self.provisional and len(Z) == self.rows and self.objective.for_inference
+        tolerance = CONVERGED if is_all else TOLERANCE
+        fit = partial(learn_block, keep=keep, tolerance=tolerance, intercept=intercept)
         for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
             if past.G is not None and self.objective.is_ridge:
                 block = replace(block, rarity=rarity(past.G, penalty.shrink[:, self.lead]))
             scores = None if self.start is None else self.start[..., k]
             how = (self._loss(k), block, past, penalty, self.lead, self.rows)
-            constant = self._constant(k, block)
-            found.append((block, learn_block(*how, scores=scores, keep=keep, constant=constant)))
+            found.append((block, fit(*how, scores=scores)))
         return found
 
     def _weights_of_few(self) -> Floats:
@@ -156,10 +155,7 @@ class Fit:
             start = few.inward(W[:, :, k])
             past = QuadraticSummary(None, np.zeros_like(start), start)
             how = (self._loss(k), block, past, penalty, self.lead, len(few.rows))
-            constant = self._constant(k, block)
-            if constant is not None:
-                constant = constant._replace(weights=few.inward(constant.weights[:, None])[:, 0])
-            found[:, :, k] = few.outward(learn_block(*how, keep=False, constant=constant).W)
+            found[:, :, k] = few.outward(learn_block(*how, keep=False).W)
         return found
 
     def _spreads(self, W: Floats, G: list[Floats]) -> list[Floats]:

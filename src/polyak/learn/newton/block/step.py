@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-3
 """The promised decrease, as a share of the mean loss, below which a step is the last one: it leaves
 far less undone, and the next block makes up for that."""
+CONVERGED = 1e-10
+"""The same where the weights themselves are asked for. Newton's steps converge by squares: the last
+one leaves far less undone."""
 BY_OLD_HESSIAN = 0.1
 """The factor of the tolerance for a step by the Hessian of other weights: it leaves more undone."""
 MOST_STEPS, MOST_HALVINGS = 25, 40
@@ -52,6 +55,18 @@ class RowsToLearn(Protocol):
     @property
     def threads(self) -> int:
         """The threads that may share a product."""
+
+    @property
+    def targets(self) -> Floats:
+        """The targets."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """The weights of the rows; None if all are one."""
+
+    @property
+    def offsets(self) -> Floats | None:
+        """What is added to the scores of each penalty's weights, if anything."""
 
     def __len__(self) -> int: ...
 
@@ -80,39 +95,6 @@ class QuadraticSummary:
     def hessian_with(self, hessian: Floats) -> Floats:
         """Return the Hessian of these rows and of a block."""
         return hessian if self.G is None else hessian + self.G
-
-
-class Constant(NamedTuple):
-    """Weights that score rows by an intercept alone, and the sum of the rows' losses.
-
-    A loss with a log link grows like an exponential, and a Newton step moves the score of a row
-    that is far too high by one. Weights that suit the first few rows, or rows without an absurd
-    one, may have a loss of 1e133, from which no number of steps returns.
-    """
-
-    weights: Floats
-    value: float
-
-    @classmethod
-    def of(
-        cls,
-        loss: Loss,
-        columns: tuple[int, int],
-        targets: Floats,
-        weights: Floats | None,
-        offsets: Floats | None,
-    ) -> Constant | None:
-        """Return the best constant for one output; None for a loss that grows more slowly.
-
-        ``columns`` are those of the intercept, one or none, and of all weights.
-        """
-        if not loss.log_link:
-            return None
-        counts = np.ones(len(targets)) if weights is None else weights
-        scores = np.zeros(len(targets)) if offsets is None else offsets
-        W = np.zeros(columns[1])
-        W[: columns[0]] = best = loss.best_intercept(targets, counts, scores) * columns[0]
-        return cls(W, float(counts @ loss.value(scores + best, targets)))
 
 
 # -- the policies of Newton's steps; ``promised`` is the decrease that a quadratic promises --------
@@ -151,7 +133,7 @@ def learn_block(
     keep: bool = True,
     tolerance: float = TOLERANCE,
     first: Floats | None = None,
-    constant: Constant | None = None,
+    intercept: bool | None = None,
 ) -> QuadraticSummary:
     """Minimise for every penalty; return the summary of all rows.
 
@@ -172,17 +154,23 @@ def learn_block(
     first : array, optional
         A Hessian for the first step, near enough to that of all rows. Every later step then has a
         Hessian of its own, which converges faster in the end.
-    constant : Constant, optional
-        Where steps start if the past's weights have a higher loss of the block.
+    intercept : bool, optional
+        Whether the first column is an intercept. If it is known, steps for a loss with a log link
+        start from the best constant where the past's weights have a higher loss: a step lowers a
+        score that is far too high by one, and does not come back from a loss of 1e133.
     """
     G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
     S, values, gradient = (
         block.look_at(loss, W) if scores is None else block.look(loss, scores, None)
     )
-    if constant is not None and not (values <= constant.value).all():
-        D = (W - constant.weights[:, None]) * ~(values <= constant.value)
-        W, GD = W - D, GD if G is None else -(G @ D)
-        S, values, gradient = block.look_at(loss, W)
+    if loss.log_link and intercept is not None:
+        best, value = _best_constant(loss, block, fit_intercept=intercept)
+        exploded = ~(values <= value)
+        if exploded.any():
+            W = np.where(exploded, 0.0, W)
+            W[: int(intercept), exploded] = best
+            GD = GD if G is None else G @ (W - past.W)
+            S, values, gradient = block.look_at(loss, W)
     majorize = G is None and first is None and loss.is_flat_far_away
     # A Hessian of many columns costs more than penalties far from the leading one are worth.
     near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
@@ -221,6 +209,15 @@ def learn_block(
     if changed and keep:
         hessian = past.hessian_with(block.hessian(loss, S[..., lead], safe=False))
     return QuadraticSummary(hessian, P, W, is_optimum)
+
+
+def _best_constant(loss: Loss, rows: RowsToLearn, *, fit_intercept: bool) -> tuple[float, float]:
+    """Return the best constant of rows of one output, and the sum of their losses there."""
+    targets = rows.targets.reshape(len(rows))
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    offsets = np.zeros(len(rows)) if rows.offsets is None else rows.offsets
+    best = loss.best_intercept(targets, weights, offsets) if fit_intercept else 0.0
+    return best, float(weights @ loss.value(offsets + best, targets))
 
 
 def _recover_diverged(
