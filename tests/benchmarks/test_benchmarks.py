@@ -77,3 +77,13 @@ def test_a_promise_about_something_absent_is_not_kept():
     assert target.kept(target.value(results))
     results["theirs"] = Result("theirs", problem="absent")
     assert not target.kept(target.value(results))
+
+
+def test_a_probe_that_cannot_run_is_unknown():
+    from benchmarks.scenarios.in_memory.probes import contests
+
+    for each in contests("probes", quick=False):
+        absent = {
+            c.label: Result(c.label, problem="No module named 'torch'") for c in each.contestants
+        }
+        assert all(np.isnan(target.value(absent)) for target in each.targets)

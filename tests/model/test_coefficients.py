@@ -217,3 +217,16 @@ def test_that_a_value_is_missing_weighs_nothing_where_none_was(tmp_path: Path) -
     told = polyak("inspect", tmp_path / "m").stdout
     assert "year" in told
     assert "is missing" not in told
+
+
+def test_words_follow_each_other_as_their_columns_do() -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "b": random.normal(size=400), "city": random.choice(["Rome", "Oslo", "Aix"], 400),
+        "a": random.normal(size=400), "word": random.choice(["z", "k"], 400),
+    })  # fmt: skip
+    learned = ASGDRegressor(intervals=True).fit(frame, frame.a + (frame.city == "Oslo"))
+    names = [name for name in learned.coefficients()["feature"] if not name.endswith(" is missing")]
+    assert names == [
+        *("intercept", "b", "city=Aix", "city=Oslo", "city=Rome", "a", "word=k", "word=z"),
+    ]

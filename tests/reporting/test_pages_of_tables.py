@@ -284,3 +284,15 @@ def test_a_page_of_a_model_file_calls_columns_as_training_did(folder: Path, pric
     text = text_of(section((folder / "again.html").read_text("utf-8"), "Columns"))
     assert "rooms number" in text
     assert "city words" in text
+
+
+def test_columns_are_those_of_all_rows_that_were_looked_at(tmp_path: Path) -> None:
+    for rows, said in ((3000, False), (120_000, True)):
+        frame = pd.DataFrame({"a": np.arange(rows) % 1900 * 1.5, "b": np.arange(rows) % 7})
+        frame.assign(y=frame.a + frame.b).to_csv(tmp_path / "t.csv", index=False)
+        page = tmp_path / "t.html"
+        source = ("train", tmp_path / "t.csv", "--target", "y", "--recipe", "sgd")
+        command(*source, "-m", tmp_path / "m", "--report", page)
+        columns = text_of(section(page.read_text(), "Columns"))
+        assert "a number 0 to 2848.5" in columns  # beyond the first 1,000 rows
+        assert (re.search(r"those of the first [\d,]+ rows", columns) is not None) == said

@@ -8,6 +8,7 @@ of tests/learn/quality/batch_optimum.py.
 
 from __future__ import annotations
 
+import math
 import os
 import runpy
 from pathlib import Path
@@ -88,7 +89,7 @@ def _text(kind: str, quick: bool) -> Contest:
 
 def _quality(data: str, loss: str) -> Contest:
     def ratio(label: str) -> Any:
-        return lambda results: results[label].figures["loss / batch"]
+        return lambda results: results[label].figures.get("loss / batch", math.nan)
 
     moved = [MOVED] if data in ("a9a", "ijcnn1", "covtype") else []
     targets = [Target("loss over batch", ratio(PLAIN), at_most=PROMISED[data] + SLACK[loss])]
@@ -113,7 +114,7 @@ def _quality(data: str, loss: str) -> Contest:
 
 def _table(data: str, loss: str, most: float) -> Contest:
     def ratio(label: str) -> Any:
-        return lambda results: results[label].figures["loss / batch"]
+        return lambda results: results[label].figures.get("loss / batch", math.nan)
 
     targets = [Target("loss over batch", ratio(PLAIN), at_most=most)]
     if data == "housing":
@@ -141,7 +142,7 @@ def _years() -> Contest:
         targets=[
             Target(
                 f"R² after {rows:,} rows",
-                lambda results, label=f"{rows:,} rows": results[label].figures["R²"],  # type: ignore[misc]
+                lambda results, label=f"{rows:,} rows": results[label].figures.get("R²", math.nan),  # type: ignore[misc]
                 at_least=0.99,
             )
             for rows in sizes

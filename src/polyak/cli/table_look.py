@@ -26,7 +26,7 @@ def show_columns(look: TableLook) -> None:
     )
     if look.others:
         print(f"  … and {look.others:,} more columns", file=sys.stderr)
-    if look.rows == SAMPLE_ROWS:
+    if look.rows >= SAMPLE_ROWS:
         print(f"  as in the first {look.rows:,} rows", file=sys.stderr)
 
 

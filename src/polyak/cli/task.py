@@ -31,6 +31,7 @@ class Task(NamedTuple):
 
     loss: str
     reason: str
+    advice: str = "--loss sets another"
 
 
 def task_of(targets: NDArray[Any]) -> Task:
@@ -39,10 +40,10 @@ def task_of(targets: NDArray[Any]) -> Task:
     Examples
     --------
     >>> import numpy as np
-    >>> task_of(np.array(["no", "yes", "no"]))
-    Task(loss='log_loss', reason='2 classes, no and yes')
-    >>> task_of(np.array([0.5, 1.0, 1.5]))
-    Task(loss='squared_error', reason='numbers from 0.5 to 1.5')
+    >>> task_of(np.array(["no", "yes", "no"]))[:2]
+    ('log_loss', '2 classes, no and yes')
+    >>> task_of(np.array([0.5, 1.0, 1.5]))[:2]
+    ('squared_error', 'numbers from 0.5 to 1.5')
     >>> task_of(np.arange(30.0)).loss, task_of(np.repeat([1.0, 2.0, 3.0], 10)).loss
     ('squared_error', 'log_loss')
     """
@@ -63,7 +64,10 @@ def task_of(targets: NDArray[Any]) -> Task:
         few = len(labels) <= max(2, min(MOST_CLASSES, len(targets) // ROWS_A_CLASS))
         if not (whole and few):
             low, high = label_text(labels[0]), label_text(labels[-1])
-            return Task("squared_error", f"numbers from {low} to {high}")
+            task = Task("squared_error", f"numbers from {low} to {high}")
+            if whole and labels[0] in (0, 1):
+                return task._replace(advice="--loss poisson is for counts")
+            return task
     shown = [label_text(label) for label in labels[:5]]
     if len(shown) == 1:
         return Task("log_loss", f"classes, of which the first rows have {shown[0]} only")
@@ -122,10 +126,11 @@ def _choose_loss(options: Namespace, source: Any, stream: Stream, silent: bool) 
         # The first of sorted rows have few of the values: look at rows from all over the files.
         with _opened(source, replace(read_options(options), random_order=True)) as mixed:
             targets = next(mixed).targets
-    options.loss, reason = ("log_loss", "") if targets is None else task_of(targets[:ROWS])
+    task = Task("log_loss", "") if targets is None else task_of(targets[:ROWS])
+    options.loss, reason, advice = task
     if reason and not silent:
         target = f"the target {options.target}" if options.target else "the target"
-        say(f"{target} has {reason}: the loss is {options.loss} (--loss sets another)")
+        say(f"{target} has {reason}: the loss is {options.loss} ({advice})")
 
 
 def _are_sorted(targets: NDArray[Any]) -> bool:

@@ -171,7 +171,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         Every candidate of the race: its settings, the number of rows it learned (``rows``), its
         ``progressive_loss`` and its ``curve`` of loss against rows.
     best_candidate_ : dict
-        The winner.
+        The winner, without its curve.
     coef_std_err_, intercept_std_err_ : arrays in the shape of ``coef_`` and ``intercept_``
         Standard errors, with ``intervals``.
 

@@ -129,8 +129,8 @@ class FittedAttributes:
 
     @property
     def best_candidate_(self) -> dict[str, Any]:
-        """The winner of ``candidates_``."""
-        return self._report().winner.as_dict()
+        """The winner of ``candidates_``, without its ``curve``."""
+        return {k: v for k, v in self._report().winner.as_dict().items() if k != "curve"}
 
     @property
     def coef_std_err_(self) -> Floats:

@@ -169,7 +169,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         Every candidate of the race: its settings, the number of rows it learned (``rows``), its
         ``progressive_loss`` and its ``curve`` of loss against rows.
     best_candidate_ : dict
-        The winner.
+        The winner, without its curve.
     coef_std_err_ : array in the shape of ``coef_``
         Standard errors, with ``intervals``.
     intercept_std_err_ : array in the shape of ``intercept_``

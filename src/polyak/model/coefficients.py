@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,7 +141,21 @@ def _shown(model: _Model) -> NDArray[np.int64]:
         # Columns that never varied have the weight of the intercept; they are left out.
         varied = {} if model.report is None else model.report.spreads
         shown[: len(plain)] &= plain | np.isin(np.arange(len(plain)), list(varied))
-    return np.flatnonzero(shown)
+    found = np.flatnonzero(shown)
+    if schema is None or not schema.is_hashed:
+        return found
+    # Words follow each other as their columns do, in alphabetical order, and not by their hashes.
+    places = {column.name: place for place, column in enumerate(schema.columns)}
+    firsts, last = schema.first_features(), len(schema.columns)
+
+    def place(feature: int) -> tuple[int, int, str]:
+        if feature < len(names):
+            return bisect_right(firsts, feature) - 1, feature, ""
+        name = model.features.name(feature)
+        column = last if name is None else places.get(name.partition("=")[0], last)
+        return column, len(names) + (name is None) * feature, name or ""
+
+    return np.array(sorted(found.tolist(), key=place), np.int64)
 
 
 def _spreads(model: _Model) -> Floats | None:

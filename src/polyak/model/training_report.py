@@ -221,11 +221,12 @@ class ColumnReport(NamedTuple):
 
 
 class SourceReport(NamedTuple):
-    """The training data: its name, its first columns, and the number of other columns."""
+    """The training data: its name, its first columns in ``rows``, the number of other columns."""
 
     name: str
     columns: tuple[ColumnReport, ...] = ()
     others: int = 0
+    rows: int = 0
 
 
 class CheckReport(NamedTuple):

@@ -114,8 +114,8 @@ def _columns(subject: Subject) -> Markup | None:
         return None
     table, total = _described(source, schema)
     words = f"How {count(total, 'column')} of the table became features."
-    if source is not None and source.columns:
-        words += " Ranges and shares are those of the first rows."
+    if source is not None and source.columns and source.rows < (subject.rows or 0):
+        words += f" Ranges and shares are those of the first {source.rows:,} rows."
     if len(schema.columns) > MOST_OPEN:
         table = element("details", element("summary", "Show the columns"), table)
     return element("section", element("h2", "Columns"), element("p", words), table)

@@ -131,9 +131,21 @@ def test_times_are_shown_from_the_first_to_the_last(tmp_path: Path) -> None:
 
 
 def test_where_only_the_first_rows_are_shown_it_is_said(tmp_path: Path) -> None:
-    said = "  as in the first 1,000 rows"
-    assert said not in train(table(), tmp_path)
-    assert said in train(pd.concat([table()] * 4), tmp_path)
+    said = "  as in the first "
+    assert said not in "".join(train(table(), tmp_path))
+    few, many = pd.concat([table()] * 4), pd.concat([table()] * 200)
+    assert f"{said}{len(few):,} rows" in train(few, tmp_path)  # all were looked at
+    (line,) = [line for line in train(many, tmp_path) if line.startswith(said)]
+    assert 1000 < int(line.split()[4].replace(",", "")) < len(many)
+
+
+def test_counts_learned_by_squares_get_a_hint(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    counts = random.poisson(random.gamma(1.0, 40.0, ROWS))
+    told = "\n".join(train(table().assign(price=counts), tmp_path))
+    assert "the loss is squared_error (--loss poisson is for counts)" in told
+    told = "\n".join(train(table().assign(price=1990 + counts), tmp_path))
+    assert "the loss is squared_error (--loss sets another)" in told
 
 
 def test_the_features_in_use_are_counted(tmp_path: Path) -> None:

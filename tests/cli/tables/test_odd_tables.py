@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import fails, polyak
 
+from polyak import ASGDRegressor
 from polyak.model.linear import LinearModel
 
 RANDOM = np.random.default_rng(0)
@@ -109,3 +111,18 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
         assert "\\x1b]0;title\\x07\\u202e" in done.stdout + done.stderr
         for text in (done.stdout, done.stderr):
             assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+def test_blanks_around_a_name_may_be_given_or_left_out(tmp_path: Path) -> None:
+    """The shell shows names without them, and pandas with them."""
+    path, model = tmp_path / "t.csv", tmp_path / "m"
+    path.write_text(" a ,b,Life expectancy \n" + lines())
+    frame = pd.read_csv(path)
+    y = frame["Life expectancy "]
+    for target in ("Life expectancy", "Life expectancy "):
+        polyak("train", path, "--target", target, "-m", model)
+        polyak("evaluate", model, path)
+        np.testing.assert_allclose(LinearModel.load(model).predict(frame), y, atol=0.1)
+    ASGDRegressor().fit(frame.assign(w="word"), y="Life expectancy ").to_model().save(model)
+    done = polyak("predict", model, path)
+    np.testing.assert_allclose([float(line) for line in done.stdout.split()], y, atol=0.1)

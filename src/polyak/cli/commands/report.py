@@ -76,8 +76,10 @@ def with_source(model: LinearModel, source: list[str], look: TableLook | None) -
 
     if model.report is None:
         return model
-    columns = () if look is None else tuple(ColumnReport(*column) for column in look.columns)
-    told = SourceReport(_named(source), columns, 0 if look is None else look.others)
+    told = SourceReport(_named(source))
+    if look is not None:
+        columns = tuple(ColumnReport(*column) for column in look.columns)
+        told = told._replace(columns=columns, others=look.others, rows=look.rows)
     return replace(model, report=replace(model.report, source=told))
 
 

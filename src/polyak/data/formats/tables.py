@@ -30,6 +30,10 @@ def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions)
 
     if format == "jsonl":
         return TextSource(files, JsonFormat(), options)
-    columns = () if options.schema is None else options.schema.columns
-    known = [options.columns.target, *(column.name for column in columns)]
+    asked, schema = options.columns, options.schema
+    known = [asked.target, asked.weight, asked.exposure, asked.offset, *asked.drop, *asked.only]
+    known += [*asked.categorical, *asked.numeric, *asked.text, *options.keep]
+    if schema is not None:
+        known += [schema.target and schema.target.name, schema.weight, schema.exposure]
+        known += [column.name for column in schema.columns]
     return TextSource(files, CsvFormat(format, options.whole_dialect(), known), options)

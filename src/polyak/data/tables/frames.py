@@ -149,6 +149,10 @@ def _word(value: Any) -> str | None:
 def open_frame(frame: Any, options: ReadOptions) -> TableReader:
     """Return a reader of a frame."""
     table = as_table(frame, options.schema)
+    if options.schema is not None:  # of CSV, names are read without the blanks around them
+        there = {column.name for column in options.schema.columns} - {*table.column_names}
+        names = [n.strip() if n.strip() in there else n for n in table.column_names]
+        table = table.rename_columns(names)
     if options.y is not None:
         table = _with_target(table, options.y)
         if options.schema is None:

@@ -114,8 +114,8 @@ class TableReader:
         )
 
     def look(self) -> TableLook:
-        """Return a summary of the columns in the first rows; only before reading begins."""
-        return look_at(self._first_rows(), self.schema)
+        """Return a summary of the columns in the sample; only before reading begins."""
+        return look_at(self._first_rows(self._sample.num_rows), self.schema)
 
     def names(self) -> FeatureNames:
         """Return the names of hashed features seen so far, if the options ask to keep them."""
@@ -163,8 +163,8 @@ class TableReader:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _first_rows(self) -> Any:
-        first = self._sample.slice(0, SAMPLE_ROWS)
+    def _first_rows(self, most: int = SAMPLE_ROWS) -> Any:
+        first = self._sample.slice(0, most)
         return with_values(first, self._roles.formats, self._text)
 
     def _in_pieces(self) -> SourceInPieces:

@@ -73,7 +73,9 @@ class CsvFormat:
                 f"{file}, line 1: the header has a NUL character; if it is UTF-16 without a byte "
                 "order mark, encoding='utf-16-le' may read it"
             )
-        names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+        names = next(csv.reader([line], delimiter=delimiter), [])
+        # A frame keeps blanks around names, so those of its model, or asked for, have them here.
+        names = [name if name in self._known else name.strip() for name in names]
         if not any(names):
             raise DataError(f"{file} is empty: it has no header")
         if not self.dialect.header:
