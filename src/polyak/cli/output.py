@@ -10,20 +10,18 @@ from typing import Any
 
 
 def escaped(text: str) -> str:
-    r"""Return a line of text with control characters as in Python, since terminals obey them.
-
-    Names, levels and labels come from files, which may set the title of a window or the colours.
+    r"""Return a line of text with control characters, which terminals obey, as in Python.
 
     Examples
     --------
-    >>> print(escaped("\x1b]0;title\x07 caf\u00e9"))
-    \x1b]0;title\x07 caf\u00e9
+    >>> print(escaped("\x1b]0;title\x07"))
+    \x1b]0;title\x07
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+# Also line ends, changes of the direction of text, and halves of characters.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, line ends, changes of the direction of text, and halves of characters."""
 
 
 def number(value: Any) -> str:

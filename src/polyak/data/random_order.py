@@ -60,20 +60,11 @@ class Pieces:
 
     @classmethod
     def apart(
-        cls,
-        pieces: Sequence[Any],
-        size: int,
-        head: Sequence[Any] = (),
-        table_window: int = 0,
-        join: Callable[[list[Any]], list[Any]] = list,
+        cls, pieces: Sequence[Any], size: int, head: Sequence[Any] = (), *, is_table: bool = False
     ) -> Pieces:
-        """Return pieces of ``size`` bytes that are independent of each other.
-
-        The windows of a table have at least ``table_window`` bytes.
-        """
-        window = max(TABLE_WINDOW_BYTES, table_window) if table_window else WINDOW_BYTES
-        in_window = max(1, window // size)
-        return cls(pieces, np.arange(len(pieces) + 1), in_window, in_window, head, join)
+        """Return pieces of ``size`` bytes that are independent of each other."""
+        in_window = max(1, (TABLE_WINDOW_BYTES if is_table else WINDOW_BYTES) // size)
+        return cls(pieces, np.arange(len(pieces) + 1), in_window, in_window, head)
 
     @classmethod
     def of_units(cls, units: list[list[Any]], size: int, strata: int) -> Pieces:

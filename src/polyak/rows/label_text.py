@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,16 +33,10 @@ def without_formula(text: str) -> str:
     >>> [without_formula(text) for text in ("=1+1", "@SUM(A1)", "-A1", "-1.5e3", "-", "a=b")]
     ["'=1+1", "'@SUM(A1)", "'-A1", '-1.5e3', '-', 'a=b']
     """
-    if not text.startswith(_BEGINNINGS) or len(text) == 1:
-        return text
-    try:
-        float(text)
-    except ValueError:
-        signed = text[0] in _SIGNS and not any(c.isalpha() or c in "(!|" for c in text)
-        return text if signed else f"'{text}"
-    return text
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
-_SIGNS = "+-\uff0b\uff0d"
-_BEGINNINGS = tuple(f"=@\t\r\n\uff1d\uff20{_SIGNS}")
-"""What OWASP's page on CSV injection names, also in full width."""
+# The beginnings on OWASP's page on CSV injection, also in full width.
+_FORMULA = re.compile(
+    r"[=@\t\r\n\uff1d\uff20].|[-+\uff0b\uff0d](?![-+.\deE]*$).*[^\W\d]", re.DOTALL
+)

@@ -34,6 +34,7 @@ def open_source(format: str, files: Sequence[File | Pipe], options: ReadOptions)
     known = [asked.target, asked.weight, asked.exposure, asked.offset, *asked.drop, *asked.only]
     known += [*asked.categorical, *asked.numeric, *asked.text, *options.keep]
     if schema is not None:
-        known += [schema.target and schema.target.name, schema.weight, schema.exposure]
+        target = None if schema.target is None else schema.target.name
+        known += [target, schema.weight, schema.exposure]
         known += [column.name for column in schema.columns]
     return TextSource(files, CsvFormat(format, options.whole_dialect(), known), options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, BinaryIO, cast
 
@@ -58,17 +58,18 @@ def without_suffix(name: str) -> str:
 
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 """Python's own modules for compressions."""
-_DECOMPRESSORS = {"bz2": "BZ2Decompressor", "xz": "LZMADecompressor"}
-"""Their classes, where their files take for the end whatever stands behind a stream."""
 
 
 def decompressed(file: BinaryIO, kind: str) -> BinaryIO:
     """Read ``file`` through the compression ``kind``, in bounded memory."""
+    if kind == "gz":
+        return cast(BinaryIO, import_module("gzip").open(file))
     if kind == "zst":
-        return cast(BinaryIO, Portions(_frames(file)))
-    if kind in _DECOMPRESSORS:
-        return cast(BinaryIO, Portions(_streams(file, kind)))
-    return cast(BinaryIO, import_module(_MODULES[kind]).open(file))
+        new = _zstandard("read").ZstdDecompressor(max_window_size=2**31).decompressobj
+        return cast(BinaryIO, Portions(_streams(file, new)))
+    name = "BZ2Decompressor" if kind == "bz2" else "LZMADecompressor"
+    new = getattr(import_module(_MODULES[kind]), name)
+    return cast(BinaryIO, Portions(_streams(file, new, 1 << 18)))
 
 
 def compressed(file: BinaryIO, kind: str) -> BinaryIO:
@@ -104,36 +105,22 @@ class Portions(io.RawIOBase):
         return n
 
 
-def _streams(file: BinaryIO, kind: str) -> Iterator[bytes]:
-    """Decompress streams of bzip2 or xz, one after the other, perhaps with zeros behind them."""
-    new = getattr(import_module(_MODULES[kind]), _DECOMPRESSORS[kind])
-    stream, data = new(), file.read(1 << 17)
-    while True:
-        yield stream.decompress(data, 1 << 18)
-        data = b""
-        if stream.eof:
-            data = stream.unused_data.lstrip(b"\0")
-            while not data and (more := file.read(1 << 17)):
-                data = more.lstrip(b"\0")
-            if not data:
-                return
-            stream = new()
-        elif stream.needs_input and not (data := file.read(1 << 17)):
-            raise EOFError
+def _streams(file: BinaryIO, new: Callable[[], Any], *most: int) -> Iterator[bytes]:
+    """Decompress streams, one after the other, perhaps with zeros behind them.
 
-
-def _frames(file: BinaryIO) -> Iterator[bytes]:
-    """Decompress frames of zstandard, one after the other.
-
-    Unlike the package's own reader, this distinguishes the end of a frame from a file cut short.
+    Unlike the packages' own readers, this distinguishes the end of a stream from a file cut short,
+    and from other bytes behind it. ``most`` bytes are yielded at a time, if that is given.
     """
-    decompressor = _zstandard("read").ZstdDecompressor(max_window_size=2**31)
-    frame, data = None, b""
-    while data or (data := file.read(1 << 17)):
-        frame = frame or decompressor.decompressobj()
-        yield frame.decompress(data)
-        frame, data = (None, frame.unused_data) if frame.eof else (frame, b"")
-    if frame is not None:
+    stream, data = None, b""
+    while data or not getattr(stream, "needs_input", True) or (data := file.read(1 << 17)):
+        if stream is None:
+            data = data.lstrip(b"\0")
+            if not data:
+                continue
+            stream = new()
+        yield stream.decompress(data, *most)
+        stream, data = (None, stream.unused_data) if stream.eof else (stream, b"")
+    if stream is not None:
         raise EOFError
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -201,11 +202,9 @@ class TextSource:
         cut = together([self._cut(every, number) for number in range(len(self._files))])
         if not self._is_quoted:
             head, cut = every.with_head(cut)
-        return Pieces.apart(cut, every.size, head, self._enough(), self._join)
-
-    def _enough(self) -> int:
-        """Return the least number of bytes to parse at a time, if there are more."""
-        return BYTES_OF_COLUMN * max(1, len(self._columns))
+        pieces = Pieces.apart(cut, every.size, head, is_table=True)
+        least = BYTES_OF_COLUMN * len(self._columns) // every.size
+        return replace(pieces, in_window=max(pieces.in_window, least), join=self._join)
 
     def _join(self, pieces: list[LinePiece]) -> list[list[LinePiece]]:
         """Group pieces of one file until their rows exceed the overhead of their columns."""
@@ -214,7 +213,7 @@ class TextSource:
         for piece in pieces:
             if room <= 0 or groups[-1][0].file != piece.file:
                 groups.append([])
-                room = self._enough()
+                room = BYTES_OF_COLUMN * len(self._columns)
             groups[-1].append(piece)
             room -= piece.size
         return groups
