@@ -53,7 +53,8 @@ def test_the_target_decides(name: str, target: str, tmp_path: Path) -> None:
     column = ["--target", "y"] if name in ("t.csv", "t.jsonl") else []
     options = ("-m", tmp_path / "m", "--recipe", "sgd")
     first = command("train", path, *column, *options).stderr.splitlines()[0]
-    assert f"has {words}: the loss is {loss} (--loss sets another)" in first
+    advice = "--loss poisson is for counts" if target == "counts" else "--loss sets another"
+    assert f"has {words}: the loss is {loss} ({advice})" in first
     assert LinearModel.load(tmp_path / "m").loss == loss
 
 
