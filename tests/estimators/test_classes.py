@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from estimator_problems import CLASSIFIERS, PaperClassifier, assert_same_bits, problem
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-
-from polyak import ASGDClassifier
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
@@ -135,15 +131,3 @@ def test_a_class_that_has_not_come_yet():
     assert set(classifier.predict(X)) <= {"no", "so", "yes"}
     classifier.partial_fit(X[~early], y[~early])
     assert np.isfinite(classifier.coef_).all()
-
-
-def test_a_word_among_labels_that_are_numbers_is_named():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    y = np.array([f"{value:.3f}" for value in X[:, 0]], dtype=object)
-    y[7] = "oops"
-    with pytest.warns(UserWarning, match="nearly all are numbers, but row 7 has 'oops'; ASGDRegr"):
-        ASGDClassifier(recipe="sgd").fit(X, y)
-    codes = np.array(["7", "8", "other"] * 20)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ASGDClassifier(recipe="sgd").fit(X, codes)

@@ -225,11 +225,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         if (sparse.issparse(X) or is_tensor(X)) and not chosen:
             return
         if chosen or np.isnan(means := means_of(X) if means is None else means).any():
-            names = self._names_of_columns(X)
             self._schema = (
                 find_schema(self._table(X), columns, source)
                 if chosen
-                else schema_of_array(X, names, self._offset)
+                else schema_of_array(X, self._names_of_columns(), self._offset)
             )
         else:
             self._means = means
@@ -316,11 +315,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 f"this {type(self).__name__} has learned from a table and cannot read a sparse "
                 "matrix; pass a frame or an array"
             )
-        return table_of(X, self._names_of_columns(X))
+        return table_of(X, self._names_of_columns()[: X.shape[1]])
 
-    def _names_of_columns(self, X: Any) -> list[Any]:
+    def _names_of_columns(self) -> list[str]:
         places = (f"x{place}" for place in range(self.n_features_in_))
-        return [*getattr(self, "feature_names_in_", places), self._offset][: X.shape[1]]
+        names = list(getattr(self, "feature_names_in_", places))
+        return names if self._offset is None else [*names, self._offset]
 
     def _has_encoding(self) -> bool:
         """Whether the encoding of rows is decided."""
@@ -464,9 +464,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
     def _columns(self) -> SourceColumns | None:
         """Return the columns of the rows, for terms."""
-        places = (f"x{place}" for place in range(self.n_features_in_))
-        names = list(getattr(self, "feature_names_in_", places))
-        names += [] if self._offset is None else [self._offset]
+        names = self._names_of_columns()
         return SourceColumns.of(self._schema, lambda: self._hashed, len(names), names)
 
     def _going_on(self) -> bool:

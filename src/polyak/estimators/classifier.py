@@ -20,7 +20,7 @@ from polyak.estimators.base import BaseASGD
 from polyak.estimators.fitted_run import Run, draw_seed
 from polyak.estimators.labels import classes_of, codes_of, has_labels, indicator_matrix
 from polyak.estimators.running_sums import ClassTotals
-from polyak.estimators.sources import by_batches, fit_columns, name_columns, partial_fit_columns
+from polyak.estimators.sources import by_batches, learn_columns, name_columns
 from polyak.losses import names_of
 from polyak.model.intervals import proba_interval, score_interval
 from polyak.model.linear import LinearModel
@@ -305,7 +305,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         self
         """
         if name_columns(y, sample_weight):
-            return cast(Self, fit_columns(self, X, y, sample_weight=sample_weight, offset=offset))
+            roles = {"sample_weight": sample_weight, "offset": offset}
+            return cast(Self, learn_columns(self, "fit", X, y, **roles))
         going_on = self._going_on()
         y = on_host(y)
         if has_labels(y):
@@ -354,7 +355,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         """
         if name_columns(y, sample_weight):
             roles = {"classes": classes, "sample_weight": sample_weight, "offset": offset}
-            return cast(Self, partial_fit_columns(self, X, y, **roles))
+            return cast(Self, learn_columns(self, "partial_fit", X, y, **roles))
         y = on_host(y)
         with self._transaction() as changed:
             if not has_labels(y):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from polyak.errors import RowError
-from polyak.learn.targets import FEW_CLASSES, ROWS_A_CLASS
 from polyak.rows.label_text import label_text
 
 Floats = NDArray[np.float64]
@@ -97,25 +95,9 @@ def classes_of(y: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
     least = _least_of_many(there)
     if least is None:
         check_classification_targets(y)
-        found = np.unique(there)
-        _warn_of_numbers(y, found)
-        return found
+        return np.unique(there)
     found = np.flatnonzero(np.bincount(there.astype(np.intp) - least)) + least
     return found.astype(y.dtype)
-
-
-def _warn_of_numbers(y: NDArray[Any], classes: NDArray[Any]) -> None:
-    """Warn if nearly all of many classes are numbers, so that a few words made classes of them."""
-    if classes.dtype.kind not in "OU" or len(classes) <= max(FEW_CLASSES, len(y) // ROWS_A_CLASS):
-        return
-    odd = [label for label in classes if refused_number([label]) is not None]
-    if 0 < len(odd) < len(classes) / 10:
-        row = int(np.argmax(y == odd[0]))
-        warnings.warn(
-            f"y has {len(classes):,} classes in {len(y):,} rows: nearly all are numbers, but row "
-            f"{row} has {odd[0]!r}; ASGDRegressor predicts numbers",
-            stacklevel=4,
-        )
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any], weights: Floats | None) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from polyak.errors import RowError
 from polyak.estimators.base import BaseASGD
 from polyak.estimators.fitted_run import Run, draw_seed
-from polyak.estimators.sources import by_batches, fit_columns, name_columns, partial_fit_columns
+from polyak.estimators.sources import by_batches, learn_columns, name_columns
 from polyak.losses import LOSSES, get_loss, loss_text, names_of
 from polyak.model.intervals import value_interval
 from polyak.model.linear import LinearModel
@@ -308,7 +308,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         """
         if name_columns(y, sample_weight, exposure):
             roles = {"sample_weight": sample_weight, "exposure": exposure, "offset": offset}
-            return cast(Self, fit_columns(self, X, y, **roles))
+            return cast(Self, learn_columns(self, "fit", X, y, **roles))
         y, sample_weight = self._rates(y, sample_weight, exposure)
         going_on = self._going_on()
         checks = {"multi_output": True, "y_numeric": True}
@@ -353,7 +353,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         """
         if name_columns(y, sample_weight, exposure):
             roles = {"sample_weight": sample_weight, "exposure": exposure, "offset": offset}
-            return cast(Self, partial_fit_columns(self, X, y, **roles))
+            return cast(Self, learn_columns(self, "partial_fit", X, y, **roles))
         y, sample_weight = self._rates(y, sample_weight, exposure)
         with self._transaction() as changed:
             changed._partial_fit(X, y, sample_weight, offset, multi_output=True, y_numeric=True)

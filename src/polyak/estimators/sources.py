@@ -115,27 +115,21 @@ def name_columns(*values: Any) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def fit_columns(estimator: Any, source: Any, y: Any, **roles: Any) -> Any:
-    """Fit an estimator to named columns of a frame or a stream; return it.
+def learn_columns(estimator: Any, method: str, source: Any, y: Any, **roles: Any) -> Any:
+    """Call "fit" or "partial_fit" with named columns of a frame or a stream; return the estimator.
 
     A stream is learned once, in the order of its rows.
     """
     stream = stream_at(source)
     if stream is None:
-        return _learn_frame(estimator, estimator.fit, source, y, roles)
-    if isinstance(y, str) and not estimator._going_on():
+        return _learn_frame(getattr(estimator, method), source, y, roles)
+    if not isinstance(y, str):
+        raise read_by_batches(stream)
+    if method == "fit" and not estimator._going_on():
         for name in ("_run", "_first", "classes_"):
             vars(estimator).pop(name, None)
         if is_classifier(estimator):
             roles["classes"] = _classes(stream, y)
-    return _learn_stream(estimator, stream, y, roles)
-
-
-def partial_fit_columns(estimator: Any, source: Any, y: Any, **roles: Any) -> Any:
-    """Learn further from named columns of a frame, or of the batches of a stream."""
-    stream = stream_at(source)
-    if stream is None:
-        return _learn_frame(estimator, estimator.partial_fit, source, y, roles)
     return _learn_stream(estimator, stream, y, roles)
 
 
@@ -147,9 +141,7 @@ def read_by_batches(stream: StreamSource) -> DataError:
     )
 
 
-def _learn_frame(
-    estimator: Any, learn: Callable[..., Any], frame: Any, y: Any, roles: dict[str, Any]
-) -> Any:
+def _learn_frame(learn: Any, frame: Any, y: Any, roles: dict[str, Any]) -> Any:
     if hasattr(frame, "shape") and not is_frame(frame):
         named = next(name for name in (y, *roles.values()) if isinstance(name, str))
         raise ValueError(f"{named!r} names a column: pass a frame or a stream, not an array")
@@ -158,13 +150,11 @@ def _learn_frame(
     if not columns.learn(learn, table):
         raise DataError(f"{FRAME}: {y} is missing in all {len(table):,} rows")
     columns.warn_of_missing_targets()
-    return estimator
+    return learn.__self__
 
 
-def _learn_stream(estimator: Any, stream: StreamSource, y: Any, roles: dict[str, Any]) -> Any:
+def _learn_stream(estimator: Any, stream: StreamSource, y: str, roles: dict[str, Any]) -> Any:
     """Learn the first rows as a frame, which decides the encoding, and the others by a reader."""
-    if not isinstance(y, str):
-        raise read_by_batches(stream)
     for role in ("sample_weight", "exposure", "offset"):
         if not isinstance(roles.get(role), str | None):
             raise ValueError(f"the {role} of a stream has to name a column")

@@ -140,7 +140,10 @@ def test_more_classes_than_a_tenth_of_the_rows_are_named(
     train = ("train", path, "--target", "y", "-m", tmp_path / "m", "-q", "--recipe", "sgd")
     if not is_taken:
         said = fails(*train)
-        assert f"has {classes} different labels in {rows} rows, such as k9: is it the right one; if" in said
+        assert (
+            f"has {classes} different labels in {rows} rows, such as k9: is it the right one; if"
+            in said
+        )
     known = () if is_taken else ("--classes", ",".join(sorted(set(labels))))
     polyak(*train, *known)
     assert len(LinearModel.load(tmp_path / "m").classes) == classes  # type: ignore[arg-type]

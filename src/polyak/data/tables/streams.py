@@ -54,13 +54,7 @@ def stream_of(source: Any) -> StreamSource | None:
 
 
 def stream_of_query(text: str) -> StreamSource:
-    """Return the rows of a query as a table source; ``FILE?QUERY`` queries a database file.
-
-    Raises
-    ------
-    DataError
-        If the text is anything but one query. Other statements could change data.
-    """
+    """Return the rows of a query as a table source; ``FILE?QUERY`` queries a database file."""
     duckdb = needed("duckdb", "duckdb")
     file, mark, query = text.partition("?")
     is_file = bool(mark) and not file.strip().upper().startswith(("SELECT", "FROM", "WITH"))
@@ -68,7 +62,7 @@ def stream_of_query(text: str) -> StreamSource:
         connection = duckdb.connect(file, read_only=True) if is_file else duckdb.connect()
         query = query if is_file else text
         kinds = [statement.type.name for statement in connection.extract_statements(query)]
-        if kinds not in (["SELECT"], ["MULTI"]):  # PIVOT is "MULTI"
+        if kinds not in (["SELECT"], ["MULTI"]):  # PIVOT is "MULTI"; others may change data
             found = " and ".join(kinds) or "empty"
             raise DataError(
                 f"the DuckDB query has to be one SELECT, which changes nothing: {found}"
