@@ -153,3 +153,16 @@ def test_the_constant_goes_on_where_all_weights_overflow():
         learner.learn(X, y)
     learner.learn(X, y)
     assert np.allclose(learner.model().predict(X[:5]), y.mean(), rtol=0.02)
+
+
+def test_rows_of_a_rare_class_are_too_few_for_a_light_penalty():
+    """Fresh rows, relative to the constant of the rows learned."""
+    ratios = []
+    for seed in range(3, 8):
+        X, y = rare_rows(np.random.default_rng(seed), 5200)
+        chosen = np.random.default_rng(seed).permutation(5200)
+        some, rest = chosen[:200], chosen[200:]
+        model = ASGDClassifier(random_state=seed).fit(X[some], y[some])
+        alone = log_loss(y[rest], np.full(5000, y[some].mean()))
+        ratios.append(log_loss(y[rest], model.predict_proba(X[rest])[:, 1]) / alone)
+    assert max(ratios) < 1.02, ratios

@@ -188,3 +188,28 @@ def test_limits_follow_the_constant():
     weights = np.where(np.arange(2000) == 3, 1e9, 1.0)
     share = limits_of_all(np.full(2000, 0.7), weights, bounded=True)[:, 1]
     assert (share * weights)[3] < 200.0
+
+
+@pytest.mark.parametrize("left_out", [True, False])
+@pytest.mark.parametrize(("rows", "wins"), [(1, True), (40, False)])
+def test_capped_losses_do_not_hide_that_a_candidate_is_worse_than_the_constant(
+    rows: int, wins: bool, left_out: bool
+) -> None:
+    """By capped losses all are better; one absurd row proves nothing, forty do."""
+    X, y = data()
+    learner = Learner(RECIPES["odds"])
+    learner.learn(X[:2000], y[:2000])
+    race = learner.race
+    assert race is not None
+    assert race.constant is not None
+    sums = np.zeros((len(race.candidates), SUMS))
+    high = 500.0 / rows  # the loss of each absurd row, of which 3 are counted
+    sums[:] = [2000.0, 200.0 + 500.0, 30.0 + rows * high**2, 50.0, 200.0 + 3.0 * rows, rows]
+    sums[race.constant] = [2000.0, 400.0, 90.0, 60.0, 400.0, 0.0]
+    race.history = RaceHistory.of(len(race.candidates), [0, 1000, 2000], [sums / 2, sums / 2])
+    for lane in race.lanes:
+        lane.start_interval()
+    if left_out:
+        best = next(number for number in race.running if number != race.constant)
+        race.left_out, race._best_penalty = dict(enumerate(sums)), best
+    assert (race.leader().number != race.constant) == wins

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,10 @@ AS_GOOD = 0.1
 over the constant's, are equally good. The loss alone would not do where noise has long tails, nor
 the gain where features explain nearly everything. Chosen on simulated tables of dummies and of
 dense columns, 60 to 2,000 rows: the first gain up to 10% of test loss, the others hardly change."""
+RARE, AS_GOOD_WHERE_RARE = 50, 0.5
+"""With fewer rows of a class one Newton step is not to be trusted, so all penalties are refitted by
+folds, and more of them are equally good. Of 100 sets of 200 rows with 2 to 5% positive ones, beside
+columns of words, 10 end above 1.02 of the constant's loss instead of 23."""
 
 
 class LeftOut(NamedTuple):
@@ -54,7 +59,8 @@ def sums_left_out(
 
     Leaving a row out by one Newton step is wrong where classes are nearly separated, or weights
     hardly penalised: if the constant seems better than all penalties, or the weights themselves are
-    asked for, the best of them, or the one asked for, is refitted by folds.
+    asked for, the best of them, or the one asked for, is refitted by folds; and so are all of them
+    where one of two classes is rare.
     """
     if own := newton.sums_left_out(constant.numbers[0]):
         best = min(
@@ -67,8 +73,13 @@ def sums_left_out(
     of_constant = constant.scores_left_out(given)
     losses_alone = lane.losses_of(of_constant, targets)
     limits = limits_of_all(losses_alone, weights, bounded=bounded)
+    rare = False
+    if bounded and constant.problem.outputs == 1 and not newton.stays and given.total >= FOLDS:
+        positive = int(np.count_nonzero(targets > 0))
+        rare = min(positive, given.total - positive) < RARE
     with one_blas_thread():
-        scores_of = newton.leaving_out(given)
+        by_folds = partial(newton.fold_scores, given, folds=FOLDS)
+        scores_of = by_folds if rare else newton.leaving_out(given)
         path = [int(place) for place in np.argsort(penalties)]
 
         scores: dict[int, Floats] = {}
@@ -77,7 +88,7 @@ def sums_left_out(
             scores[place] = scores_of(place)
             return newton.sums_of(scores[place], targets, weights, limits)
 
-        if lane.can_leave_out(given.total, LITTLE_WORK):
+        if not rare and lane.can_leave_out(given.total, LITTLE_WORK):
             known = {place: sums_of(place) for place in path}
         else:
             known = _around_the_best(sums_of, path, path.index(lane.lead), threads)
@@ -89,14 +100,14 @@ def sums_left_out(
         losses = lane.losses_of(scores[lowest], targets)
         gains = losses_alone - losses
         std_err = min(_std_err(one, limits, weights) for one in (losses, gains))
-        most = known[lowest][RATED] + AS_GOOD * std_err
+        most = known[lowest][RATED] + (AS_GOOD_WHERE_RARE if rare else AS_GOOD) * std_err
         alike = [place for place in known if known[place][RATED] <= most]
         best = max([lowest, *alike], key=penalties.__getitem__)
     one_step_will_do = lane.objective.exact or (
         known[best][RATED] <= alone[RATED] and not newton.stays
     )
-    if given.total >= FOLDS and not one_step_will_do:
-        refitted = newton.fold_scores(given, best, FOLDS)
+    if given.total >= FOLDS and not (rare or one_step_will_do):
+        refitted = by_folds(best)
         known[best] = newton.sums_of(refitted, targets, weights, limits)
     sums = {newton.numbers[place]: own for place, own in known.items()}
     absurd = bool((limits[:, 1] < 1.0).any())

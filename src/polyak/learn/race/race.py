@@ -583,6 +583,8 @@ class Race:
             may_win = self.constant_may_win and self.clock == self.scored and not contender
             running = self.running if may_win else self.contenders
             running = [number for number in running if number not in self.moving]
+            if may_win and self.recipe.alpha == "auto":
+                running = [number for number in running if not self._is_saturated(number)]
             best = self._optimum_if_as_good(self._in_order(self.scored / 2, running)[0])
             if self.clock == self.scored:
                 losses = partial(self.history.rated, now=self.sums())
@@ -674,8 +676,20 @@ class Race:
         best, constant = self._best_penalty, self.constant
         if self.constant_may_win and constant is not None:
             rated = {number: self.left_out[number][RATED] for number in (best, constant)}
-            best = min(rated, key=rated.__getitem__)
+            best = constant if self._is_saturated(best) else min(rated, key=rated.__getitem__)
         return best
+
+    def _is_saturated(self, number: int) -> bool:
+        """Whether a candidate loses more than the constant by losses that are capped.
+
+        Where targets are bounded such losses are its own fault, unless they are of few rows: one
+        row, however absurd, is within a standard error.
+        """
+        constant = self.constant
+        if constant is None or number == constant or not self.problem.classifies:
+            return False
+        own, alone = self.recent(number), self.recent(constant)
+        return own["capped"] > 0 and own["loss"] - own["loss_std_err"] > alone["loss"]
 
     def _averaged_is_better(self, left_out: dict[int, Floats], best: int) -> bool:
         """Whether averaged SGD is clearly better than the best penalty is on rows left out.

@@ -267,12 +267,17 @@ class NewtonRacer(Lane):
             self.newton.start_interval()
 
     def fold_scores(self, given: TrainingRows, place: int, folds: int) -> Floats:
-        """Return the scores of all rows, each by weights refitted without its fold."""
+        """Return the scores of all rows, each by weights refitted without its fold.
+
+        Each fold has its share of every class.
+        """
         given = given._replace(rows=self._own_rows(given.rows))
         rows = given.rows
         scores = np.full((len(rows), self.problem.outputs), np.nan)
+        stratify = self.problem.classifies and not self.problem.has_labels
+        order = np.argsort(given.targets, kind="stable") if stratify else np.arange(len(rows))
         for fold in range(folds):
-            held = np.arange(fold, len(rows), folds)
+            held = np.sort(order[fold::folds])
             rest = np.setdiff1d(np.arange(len(rows)), held)
             some = given._replace(order=rest).taken()
             solver = self._solver(some.rows[:CALIBRATION_ROWS], [self.candidates[place]])
