@@ -1,4 +1,5 @@
 # The lazy attributes of `__init__.py`, for type checkers.
+from polyak import plot as plot
 from polyak.data.open import open_stream as open_stream
 from polyak.estimators import ASGDClassifier as ASGDClassifier
 from polyak.estimators import ASGDRegressor as ASGDRegressor

@@ -18,7 +18,7 @@ def free_memory() -> int | None:
 
 
 def release_memory() -> None:
-    """Return memory to the system that reading a table has left unused, as Arrow can do it."""
+    """Release memory that reading a table has left unused, as Arrow can do it."""
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from commands import POLYAK, fails, polyak, rows_of_text, write
 
+from polyak import ASGDRegressor
 from polyak.data.open import open_stream
 from polyak.model.linear import LinearModel
 
@@ -118,6 +119,17 @@ class TestInspect:
         LinearModel(np.ones((2, 1)), np.zeros(1), "squared_error").save(tmp_path / "bare")
         told = polyak("inspect", tmp_path / "bare", "--theory").stdout
         assert "does not know after how many rows" in told
+
+    @pytest.mark.parametrize("curves", [None, "all"])
+    def test_batch_optima_average_nothing(self, curves: str | None, tmp_path: Path) -> None:
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        y = X[:, 0] if curves is None else np.sin(3 * X[:, 0])
+        model = ASGDRegressor(curves=curves, random_state=0).fit(X, y)
+        model.to_model().save(tmp_path / "m")
+        told = polyak("inspect", tmp_path / "m", "--theory").stdout
+        assert f"is {'curves' if curves else 'block Newton steps'}: nothing is averaged" in told
+        with pytest.raises(AttributeError, match=f"the method '{model.method_}' won, with no"):
+            _ = model.learning_rate_
 
     def test_several_classes_and_no_history(self, tmp_path: Path) -> None:
         weights = np.array([[0.0, 0, 0], [1, -3, 0]])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from test_effects import additive
 
+import polyak
 from polyak import plot
 
 
@@ -41,3 +42,9 @@ def test_what_there_is_not_is_named() -> None:
         plot.effects(additive(), ["size of it"])
     with pytest.raises(ValueError, match=r"no output 'none'; there are high, low, mid"):
         plot.effects(additive("classes"), output="none")
+
+
+def test_type_checkers_know_what_is_imported_lazily() -> None:
+    stub = (Path(polyak.__file__).parent / "__init__.pyi").read_text()
+    known = {line.split()[-1] for line in stub.splitlines() if line.startswith("from ")}
+    assert known == {*polyak.__all__, "plot"}

@@ -69,19 +69,23 @@ class FittedAttributes:
     def learning_rate_(self) -> Bunch:
         """The learning rate ``gamma0 * (1 + a * gamma0 * t) ** -c``, and ``M`` it was found from.
 
-        Not defined where a constant or block Newton steps won.
+        Only averaged SGD, adaptive SGD and proximal steps have one.
         """
         winner = self._report().winner
         if winner.schedule is None:
-            won = "a constant" if winner.constant else "block Newton steps"
             raise AttributeError(
-                f"{won} won, with no learning rate; recipe='sgd' learns by averaged SGD alone"
+                f"the method {winner.method!r} won, with no learning rate; recipe='sgd' learns by "
+                "averaged SGD alone"
             )
         return Bunch(**winner.schedule._asdict(), M=winner.largest_squared_length)
 
     @property
     def method_(self) -> str:
-        """How the model was learned: "newton", "averaged SGD", "adaptive SGD" or "constant"."""
+        """How the model was learned.
+
+        One of "newton", "dense", "curves", "curves and pairs", "proximal", "averaged SGD",
+        "adaptive SGD" and "constant".
+        """
         return self._report().winner.method
 
     @property

@@ -138,10 +138,13 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         The number of passes.
     t_ : int
         One more than the number of rows learned, as scikit-learn counts.
-    method_ : {"newton", "averaged SGD", "constant"}
-        The method of the winning candidate; "constant" if no candidate beat the best constant.
+    method_ : str
+        The method of the winning candidate: "newton", "dense", "curves", "curves and pairs",
+        "proximal", "averaged SGD" or, if none beat the best constant, "constant".
+    terms_ : list of dict
+        The columns and pairs of an additive model: kind, degrees of freedom and p-value.
     learning_rate_ : Bunch
-        The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``. Newton steps have none.
+        The learning rate found: ``gamma0``, ``a``, ``c``, and ``M``. Batch optima have none.
     average_start_ : array of shape (n_outputs,)
         The row after which averaging began; NaN where it has not begun.
     last_coef_ : array of shape (n_features,) or (n_outputs, n_features)

@@ -158,14 +158,10 @@ def _training(loss: str, report: TrainingReport) -> dict[str, Any]:
 
 
 def _theory(report: TrainingReport | None) -> str:
-    if report is not None and report.winner.method == "newton":
-        return "Block Newton steps made this model: they average nothing."
-    if report is not None and report.winner.method == "dense":
-        return "Matrix products of dense rows made this model: they average nothing."
-    if report is not None and report.winner.method == "proximal":
-        return "Proximal steps made this model: its weights are those of the last."
-    if report is not None and report.winner.method == "constant":
-        return "This model is a constant: it averages nothing."
+    averaging = None if report is None else report.winner.averaging
+    if report is not None and (averaging is None or averaging.start is None):
+        method = _METHODS.get(report.winner.method, report.winner.method)
+        return f"The method of this model is {method}: nothing is averaged."
     if report is None or report.rows_needed is None:
         return "This model does not know after how many rows averaging pays off."
     return _rows_needed(report.rows_needed, report.rows)
@@ -217,7 +213,7 @@ def _starts(starts: Any) -> str | None:
 
 
 def _entries(model: LinearModel, lines: Coefficients) -> list[dict[str, Any]]:
-    """Yield the lines of the table of coefficients, for scripts."""
+    """Return the lines of the table of coefficients, for scripts."""
     several = model.weights.shape[1] > 1
     numbers = {name: column.tolist() for name, column in lines.numbers.items()}
     found: list[dict[str, Any]] = []

@@ -34,7 +34,7 @@ class AnyCandidate(Protocol):
 
     @property
     def method(self) -> str:
-        """One of "newton", "dense", "proximal", "averaged SGD", "adaptive SGD" and "constant"."""
+        """What it is called where people read it, such as "newton" or "curves and pairs"."""
 
     @property
     def is_stochastic(self) -> bool:
