@@ -168,14 +168,11 @@ class Loss:
         The slope of a convex loss grows with the score. So the constant is between those that would
         be best if all rows had the largest offset, or the smallest: regula falsi finds it.
         """
-        if not (self.classifies or self.log_link):  # a function of the residual
+        if not self.classifies:  # a function of the residual
             return self.constant_of(targets - offsets, weights)
-        if self.classifies:
-            positive = weights[targets > 0].sum()
-            sides = np.array([positive]), np.array([weights.sum() - positive])
-            alone = float(self.best_constant(*sides)[0])
-        else:
-            alone = self.constant_of(targets, weights)
+        positive = weights[targets > 0].sum()
+        sides = np.array([positive]), np.array([weights.sum() - positive])
+        alone = float(self.best_constant(*sides)[0])
         low, high = alone - float(offsets.max()), alone - float(offsets.min())
         below, above = (float(weights @ self.slope(at + offsets, targets)) for at in (low, high))
         for _ in range(MOST_STEPS):

@@ -70,6 +70,11 @@ class Poisson(_LogLink):
     def slope(self, score: Any, target: Any) -> Floats:
         return np.asarray(bounded_exp(score) - target)
 
+    def best_intercept(self, targets: Floats, weights: Floats, offsets: Floats) -> float:
+        most = float(offsets.max())
+        sizes = np.exp(np.maximum(offsets - most, -LARGEST_SCORE))
+        return self.constant_of(targets / sizes, weights * sizes) - most
+
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         # The score after the step, u, solves u + q e^u = s + q y.
         own, size = np.add(score, np.multiply(q, target)), np.asarray(q, float)
@@ -105,6 +110,10 @@ class Gamma(_LogLink):
 
     def slope(self, score: Any, target: Any) -> Floats:
         return 1.0 - self._ratio(score, target)
+
+    def best_intercept(self, targets: Floats, weights: Floats, offsets: Floats) -> float:
+        least = float(offsets.min())
+        return self.constant_of(self._ratio(offsets - least, targets), weights) - least
 
     def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
         # The score after the step, u, solves q y e^-u - u = q - s.

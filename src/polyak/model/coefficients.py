@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak.model import intervals
-from polyak.model.effects import _Additive, effects_table
+from polyak.model.effects import effects_table
 from polyak.model.features import FeatureMap
 from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
@@ -101,7 +101,7 @@ def coefficients(
     )
 
 
-def as_frame(model: _Additive, level: float) -> Any:
+def as_frame(model: _Model, level: float) -> Any:
     """Return the coefficients as a data frame, or as a dict of columns without pandas.
 
     Those of an additive model are its effects: the weight of a basis function has no meaning.
