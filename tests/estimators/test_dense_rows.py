@@ -170,6 +170,19 @@ def test_constant_columns_get_no_weight(plain: ASGDClassifier) -> None:
     assert loss(model, test) == pytest.approx(loss(plain), rel=0.003)
 
 
+@pytest.mark.parametrize("value", [0.1, -1 / 300])
+def test_columns_that_are_constant_at_first(plain: ASGDClassifier, value: float) -> None:
+    """Also where the mean of such values is not the value, as in standardised columns."""
+    rows, test = (np.c_[part, np.full((len(part), 3), value)] for part in (X, X_TEST))
+    model = fitted(rows)
+    assert np.abs(model.coef_[:, -3:]).max() == 0.0
+    test[::100, -1] = 300.0
+    assert loss(model, test) == pytest.approx(loss(plain), rel=0.003)
+    rows[1500::100, -1] = 300.0
+    streamed = ASGDClassifier().partial_fit(rows, Y, classes=np.arange(5))
+    assert streamed.recent_loss_ < np.log(5)
+
+
 def test_rare_columns(plain: ASGDClassifier) -> None:
     """Columns that are zero in all but a few rows, some only in rows after the first ones."""
     rare = np.zeros((2 * ROWS, 20), np.float32)

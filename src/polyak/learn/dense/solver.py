@@ -120,7 +120,11 @@ class DenseSolver:
         """Take the shift from the first rows, and the library and device that hold them."""
         xp = array_namespace(rows)
         self._set_place(rows)
-        self.shift = xp.mean(xp.astype(rows, xp.float64), axis=0)
+        wide = xp.astype(rows, xp.float64)
+        # The mean of equal values is not always their value. Without the limits a constant column
+        # would vary by the rounding, in units of which 300 in a later row is 1e18.
+        low, high = xp.min(wide, axis=0), xp.max(wide, axis=0)
+        self.shift = xp.minimum(xp.maximum(xp.mean(wide, axis=0), low), high)
         self.moments = Moments.none(xp, xp.astype(self.shift, xp.float32))
         shape = (rows.shape[1], 1, self.outputs)
         W = xp.zeros(shape, dtype=xp.float32, device=self.shift.device)
