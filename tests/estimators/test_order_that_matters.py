@@ -152,3 +152,19 @@ def test_of_rows_in_random_order_nothing_is_said(seeds: Iterable[int]) -> None:
             alarms += [f"{kind}, seed {seed}: {what}" for what in said(problem, 1000, weights)]
             runs += 1
     assert len(alarms) <= runs // 100, alarms
+
+
+def test_a_declared_class_that_comes_last() -> None:
+    """Its first row is after one doubling of the rows, and the stream ends before the next."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 5))
+    y = np.argmax(X[:, :3] + rng.gumbel(size=(6000, 3)), axis=1)
+    order = np.argsort(y == 2, kind="stable")
+    model = ASGDClassifier(random_state=0)
+
+    def learn() -> None:
+        for part in np.split(order, 12):
+            model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+
+    with pytest.warns(UserWarning, match="sorted or changed with time"):
+        learn()

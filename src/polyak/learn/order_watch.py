@@ -38,6 +38,8 @@ FAR_APART = 6.0
 EVERY = 4
 """The stride of the rows that are kept of the first thousand."""
 FIRST_LOOK = 2000
+LOOKS = 8
+"""Rows grow by one in this many until the next look: a class may come last, between doublings."""
 
 
 class OrderWatch:
@@ -71,7 +73,7 @@ class OrderWatch:
         if self.told or race.scored < self.next_look or not len(self.early):
             return
         while self.next_look <= race.scored:
-            self.next_look *= 2
+            self.next_look += self.next_look // LOOKS
         leader = race.leader(contender=True)  # the constant's loss is that of any rows
         early, of_early, unequal = self._early_loss(leader, race, classes, loss)
         recent, of_recent = _stretch(race, leader.number, 0.5, 1.0)
