@@ -100,7 +100,9 @@ class TestInspect:
             assert words in shown
         assert "averaging began" not in shown
         model = LinearModel.load(model_file)
-        heaviest = np.argsort(-np.abs(model.weights[:, 0]))[:3] + 1
+        assert model.report is not None
+        effects = {n: abs(model.weights[n, 0]) * s for n, s in model.report.spreads.items()}
+        heaviest = 1 + np.array(sorted(effects, key=effects.__getitem__)[::-1][:3])
         shown_ids = [int(line.split()[0]) for line in shown.splitlines()[-3:]]
         assert shown_ids == heaviest.tolist()
 

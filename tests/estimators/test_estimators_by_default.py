@@ -19,7 +19,8 @@ def test_the_same_seed_gives_the_same_bits(model):
     first, second = clone(model).fit(X, y), clone(model).fit(X, y)
     assert_same_bits(first, second, X)
     other = clone(model).set_params(random_state=1).fit(X, y)
-    assert not np.array_equal(first.coef_, other.coef_)
+    depends = model.loss == "hinge"  # rows at hand are fitted at once where there is a curvature
+    assert np.array_equal(first.coef_, other.coef_) == (not depends)
 
 
 def test_few_rows_are_learned_again_while_it_helps():
@@ -33,8 +34,8 @@ def test_few_rows_are_learned_again_while_it_helps():
 
 def test_rows_that_are_soon_known_by_heart_are_not():
     X, y = make_classification(4000, 200, n_informative=5, flip_y=0.3, random_state=0)
-    auto = ASGDClassifier(random_state=0).fit(X[:600], y[:600])
-    often = ASGDClassifier(random_state=0, max_iter=30).fit(X[:600], y[:600])
+    auto = ASGDClassifier(recipe="sgd", random_state=0).fit(X[:600], y[:600])
+    often = ASGDClassifier(recipe="sgd", random_state=0, max_iter=30).fit(X[:600], y[:600])
     assert auto.n_iter_ < 10
     losses = [log_loss(y[600:], model.predict_proba(X[600:])) for model in (auto, often)]
     assert losses[0] < losses[1]

@@ -66,7 +66,7 @@ from polyak.rows.sparse import SparseRows, as_rows, check_rows, half_blocks, is_
 from polyak.rows.tensors import is_tensor, on_host
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
 from polyak.training.finishing import DataInfo
-from polyak.training.in_memory import Data, learn_in_memory, passes_wanted
+from polyak.training.in_memory import Data, learn_in_memory
 from polyak.training.plain_numbers import matrix_of
 
 Floats = NDArray[np.float64]
@@ -516,17 +516,16 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             self._learn(run)
 
         assert run.learner is not None
-        rows = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        run.learner.threads = threads_of_jobs(self.n_jobs)
+        how = (data, rng, learn, finish)
         run.learner, passes = learn_in_memory(
-            run.learner,
-            data,
-            rng,
-            learn,
-            finish,
-            passes=self._passes(X, rows),
-            shuffle=self.shuffle,
+            run.learner, *how, passes=self._passes(), shuffle=self.shuffle
         )
         self._learn(run)
+        race = run.learner.race
+        if self.verbose and race is not None and race.problem.solved:
+            loss = run.learner.recent()["loss"]
+            print(f"{run.learner.rows_seen} rows fitted, loss {loss:.6g} of rows left out in turn")
         run.set_feature_names(self._names())
         run.passed(passes)
         self._first = None
@@ -535,17 +534,17 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         if self.intervals and (found := doubt(run.model)) is not None:
             warnings.warn(found, stacklevel=3)
 
-    def _passes(self, X: Any, rows: int) -> int | None:
-        """Return the number of passes; None where a held-out part of the rows decides."""
-        if self.max_iter != "auto":
-            if self.intervals and self.max_iter > 1:
-                warnings.warn(
-                    f"intervals assume that each row is seen once; after {self.max_iter} passes "
-                    'they are too narrow. max_iter="auto" makes one pass',
-                    stacklevel=4,
-                )
-            return int(self.max_iter)
-        return passes_wanted(self._recipe(0), X, rows)
+    def _passes(self) -> int | None:
+        """Return the number of passes; None where the rows decide."""
+        if self.max_iter == "auto":
+            return None
+        if self.intervals and self.max_iter > 1:
+            warnings.warn(
+                f"intervals assume that each row is seen once; after {self.max_iter} passes "
+                'they are too narrow. max_iter="auto" makes one pass',
+                stacklevel=4,
+            )
+        return int(self.max_iter)
 
     @contextmanager
     def _transaction(self) -> Iterator[Self]:

@@ -155,9 +155,10 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         The weights of the last iterate.
     recent_loss_ : float
         An honest estimate of the loss without held-out rows: the mean over the later half of the
-        rows, each scored before it was learned; for `fit` on few rows, the leave-one-out loss. For
-        multinomial log-loss it is minus the logarithm of the true class's probability, otherwise
-        the sum over the outputs. Rows count by their weights, and only in the first pass.
+        rows, each scored before it was learned; where `fit` has fitted all rows at once, their
+        leave-one-out loss. For multinomial log-loss it is minus the logarithm of the true class's
+        probability, otherwise the sum over the outputs. Rows count by their weights, and only in
+        the first pass.
     constant_loss_ : float
         The loss of the best constant on the same rows.
     recent_ : Bunch
@@ -165,7 +166,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         ``constant_loss`` of the same estimate; ``left_out`` is true for leave-one-out estimates,
         and ``capped`` the number of losses that were capped when candidates were compared.
     progressive_loss_ : float
-        The mean loss over all rows, each scored before it was learned.
+        The mean loss over all rows, each scored before it was learned, or left out in turn.
     progressive_loss_std_err_ : float
         Its standard error; with several outputs, an upper bound on it.
     progressive_score_ : float

@@ -151,8 +151,9 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         The weights of the last iterate.
     recent_loss_ : float
         An honest estimate of the loss, summed over the outputs, without held-out rows: the mean
-        over the later half of the rows, each scored before it was learned; for `fit` on few rows,
-        the leave-one-out loss. Rows count by their weights, and only in the first pass.
+        over the later half of the rows, each scored before it was learned; where `fit` has fitted
+        all rows at once, their leave-one-out loss. Rows count by their weights, and only in the
+        first pass.
     constant_loss_ : float
         The loss of the best constant on the same rows. If no candidate does better, the model is
         that constant, and ``method_`` is "constant".
@@ -162,8 +163,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         and ``capped`` the number of losses that were capped when candidates were compared;
         ``r2`` is the coefficient of determination.
     progressive_loss_ : float
-        The mean loss over all rows, each scored before it was learned; it includes the early rows,
-        when the model was worse.
+        The mean loss over all rows, each left out in turn or scored before it was learned; then it
+        includes the early rows, when the model was worse.
     progressive_loss_std_err_ : float
         Its standard error; with several outputs, an upper bound on it.
     progressive_score_ : float

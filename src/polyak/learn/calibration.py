@@ -18,7 +18,7 @@ from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.recipes import Recipe, TermsCandidate
 from polyak.learn.recipes.plan import Sample, plan_race
 from polyak.learn.rows_needed import second_moments
-from polyak.learn.schedules import unusual_rows
+from polyak.learn.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.targets import encode, mean_weight
 from polyak.learn.training_rows import TrainingRows
@@ -153,12 +153,13 @@ def calibrated(
     at_hand: bool,
     columns: SourceColumns | None = None,
     offset: int | None = None,
+    solved: bool = False,
 ) -> tuple[Race, Calibration]:
     """Look at the first rows: return a race that is ready to begin, and what they told.
 
     Where the loss wants it, learning begins with the best constant of the sample's targets. Where
     rows ``may_drift``, some candidates have a constant rate. Rows ``at_hand`` are compared in the
-    end, see `polyak.learn.race.Race.compare`.
+    end, see `polyak.learn.race.Race.compare`; ``solved`` ones are all fitted at once.
     """
     if recipe.needs_columns and columns is None:
         raise DataError("curves, pairs and constraints need a table whose columns have names")
@@ -168,7 +169,8 @@ def calibrated(
             "changes nothing: leave it out, or learn one class against the others"
         )
     rows, targets, weights, _, _, offsets = sample
-    usual = _usual_rows(rows, recipe)
+    # Of many rows that are fitted at once, those that outweigh all others count for nothing.
+    usual = rows if solved and len(rows) >= CALIBRATION_ROWS else _usual_rows(rows, recipe)
     loss, begin_at, unit = get_loss(recipe.loss), None, 1.0
     if weights is not None and recipe.eta0 == "auto":  # else steps are as the user says
         unit = mean_weight(weights)
@@ -196,9 +198,10 @@ def calibrated(
         features=features,
         width=int(row_widths(rows).max(initial=0)),
         dtype=dtype,
-        centre=_centre(usual, dtype, recipe),
+        centre=NOTHING if solved else _centre(usual, dtype, recipe),
         begin_at=begin_at,
-        at_hand=at_hand,
+        at_hand=at_hand or solved,
+        solved=solved,
         columns=columns,
         offset=offset,
     )
@@ -213,6 +216,7 @@ def calibrated(
         unit=1.0 if loss.classifies or loss.log_link else _score_unit(residuals),
         has_offsets=sample.offsets is not None,
         one_vs_rest=several,
+        solved=solved,
     )
     planned = plan_race(recipe, seen)
     if recipe.is_additive and not any(isinstance(one, TermsCandidate) for one in planned):
@@ -223,6 +227,8 @@ def calibrated(
         )
     entering = planned + [one for kind in LANES for one in kind.entering(recipe)]
     race = Race(entering, recipe, problem)
+    if solved:
+        return race, Calibration(loss, unit, None, Spreads.of(rows))
     race.warm_up(usual)
     moments = second_moments(shifted, fit_intercept=recipe.fit_intercept)
     return race, Calibration(loss, unit, moments, Spreads.of(rows))

@@ -19,6 +19,7 @@ from polyak.learn.calibration import Calibration, calibrated
 from polyak.learn.order_watch import OrderWatch
 from polyak.learn.race import Race
 from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.plan import is_solved
 from polyak.learn.report import mean, model_of, recent, training_report
 from polyak.learn.stored_state import StoredState
 from polyak.learn.targets import (
@@ -37,7 +38,9 @@ from polyak.model.columns import SourceColumns
 from polyak.model.linear import LinearModel
 from polyak.model.training_report import TrainingReport
 from polyak.rows.labels import labels_from_json, labels_to_json, same_labels
-from polyak.rows.sparse import as_rows, take_rows
+from polyak.rows.sparse import HALF_ROWS, as_rows, is_half, take_rows
+from polyak.rows.taken import spread_evenly
+from polyak.rows.tensors import is_tensor
 from polyak.storage.container import plain
 from polyak.storage.records import read
 from polyak.threads import Lock, changes, reads
@@ -190,6 +193,32 @@ class Learner:
             self._keep_back(given)
         else:
             self._begin(given)
+
+    @changes
+    def fit(self, X: Any, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> bool:
+        """Learn rows that are all in memory at once, as the first; return whether that was done.
+
+        It is not where rows are many or wide, averaged SGD is asked for, or numbers are so large
+        that only averaged SGD may learn them.
+        """
+        if is_tensor(X) or (is_half(X) and len(X) > HALF_ROWS):
+            return False
+        classes, outputs = self.classes, self.outputs
+        labels = classes is not None and np.ndim(targets) == 2
+        several = classes is not None and len(classes) > 2 and not labels
+        recipe = self.recipe if several else replace(self.recipe, multi_class="ovr")
+        if classes is not None and (several or labels):
+            outputs = len(classes)
+        if not recipe.takes_newton_steps(0, outputs):
+            return False
+        if not is_solved(recipe, as_rows(X), outputs, several=several):
+            return False
+        given = rows_there(X, targets, weights, None, self.loss, again=False)
+        check_weighted_rows(given.rows, given.weights, self.n_features)
+        if not self.loss.classifies:
+            check_finite(given.targets, given.targets)
+        given = given.taken()
+        return bool(given.total) and self._begin(given, solved=True)
 
     @changes
     def finish(self, *, last: bool = False) -> None:
@@ -396,9 +425,18 @@ class Learner:
             row = error.row - before
             raise RowError(row if order is None else int(order[row]), error.what) from error
 
-    def _begin(self, given: TrainingRows) -> None:
-        """Calibrate on the first rows and learn them all; if that fails, nothing has changed."""
-        sample = self._with_offsets(given.first(self.recipe.first_rows).on_host())
+    def _begin(self, given: TrainingRows, *, solved: bool = False) -> bool:
+        """Calibrate on the first rows and learn them all; if that fails, nothing has changed.
+
+        Rows that are ``solved`` are all in memory: they are fitted at once, and some of them tell
+        as much as the first would. Returns whether that could be done.
+        """
+        most = self.recipe.first_rows
+        if solved and given.total > most:
+            some = given._replace(order=spread_evenly(given.total, most)).taken()
+        else:
+            some = given.first(most)
+        sample = self._with_offsets(some.on_host())
         classes = self.classes
         if classes is None and self.loss.classifies:
             advice = "shuffle the rows" if self.watch is None else self.watch.advice
@@ -416,12 +454,16 @@ class Learner:
             at_hand=self.at_hand,
             columns=self.columns,
             offset=self.offset,
+            solved=solved,
         )
         race.threads, given = self.threads, race.placed(given)
         unit, may_join = calibration.weight_unit, self.classes is None
         given = given._replace(weights=in_units(given.weights, len(given.rows), unit))
         apart = self._with_offsets(given)
-        race, classes = learn_rows(race, classes, self.recipe, apart, may_join=may_join)
+        if not solved:
+            race, classes = learn_rows(race, classes, self.recipe, apart, may_join=may_join)
+        elif not race.fit(apart._replace(targets=encode(apart.targets, classes, self.loss))):
+            return False
         none = FirstRows()
         # No call between these, so no interrupt: it would count the first rows twice.
         self.race, self.classes, self._first = race, classes, none
@@ -429,3 +471,4 @@ class Learner:
         if self.watch is not None:
             self.watch.begin(given.first(self.recipe.first_rows).on_host())
             self.watch.look(self.race, self.classes, self.loss)
+        return True

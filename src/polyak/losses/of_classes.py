@@ -94,7 +94,8 @@ class LogLoss(Loss):
     curvature = 0.25
 
     def value(self, score: Any, target: Any) -> Floats:
-        return np.asarray(np.logaddexp(0.0, -np.multiply(target, score)))
+        margin = np.multiply(target, score)  # np.logaddexp takes three times as long
+        return np.asarray(np.log1p(np.exp(-np.abs(margin))) - np.minimum(margin, 0.0))
 
     def slope(self, score: Any, target: Any) -> Floats:
         return -np.asarray(target) * _sigmoid(-np.multiply(target, score))

@@ -45,6 +45,22 @@ def taken(rows: Rows, order: NDArray[np.int64]) -> TakenRows:
     return TakenRows(rows, np.ascontiguousarray(order, dtype=np.int64))
 
 
+def spread_evenly(rows: int, most: int) -> NDArray[np.int64]:
+    """Return the places of at most this many rows, in no order that rows may have.
+
+    Multiples of the golden ratio are spread evenly, and have no period.
+
+    Examples
+    --------
+    >>> spread_evenly(100, 5), spread_evenly(3, 5)
+    (array([ 0, 23, 47, 61, 85]), array([0, 1, 2]))
+    """
+    if rows <= most:
+        return np.arange(rows)
+    places = np.sort((np.arange(most) * ((np.sqrt(5.0) - 1.0) / 2.0) % 1.0 * rows).astype(np.int64))
+    return places[np.diff(places, prepend=-1) > 0]  # np.unique would import more than it does
+
+
 def bits_of(rows: SomeRows) -> int:
     """Return the precision of the values in bits.
 

@@ -1,9 +1,9 @@
-"""Learning rows that are all in memory: in random order, and in as few passes as pay.
+"""Learning rows that are all in memory: at once, or in random order and in as few passes as pay.
 
-One pass is enough where rows are many, or where block Newton steps run: they are at the optimum of
-the rows then, and the best penalty is found by leaving each row out in turn. Where neither is so,
-further passes of averaged SGD help, until the model begins to know the rows by heart; rows held
-back tell when.
+Where columns are few enough for Newton's method, all rows are fitted at once, and the penalty is
+the one that is best for rows left out in turn: see `polyak.learn.learner.Learner.fit`. Otherwise
+one pass is enough where rows are many. Where they are not, further passes of averaged SGD help,
+until the model begins to know the rows by heart; rows held back tell when.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from polyak.free_memory import release_memory
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
 from polyak.model.evaluation import Evaluation
-from polyak.rows.sparse import HALF_ROWS, as_rows, is_half, take_rows
+from polyak.rows.sparse import HALF_ROWS, SparseRows, as_rows, is_half, take_rows
 
 Order = NDArray[np.int64]
 Learn = Callable[[Learner, Order | None, int], None]
@@ -71,7 +71,8 @@ class Data(NamedTuple):
 
 def passes_wanted(recipe: Recipe, X: Any, rows: int) -> int | None:
     """Return the number of passes to make; None where the rows are to decide."""
-    many = rows >= FEW_ROWS or getattr(X, "nnz", math.prod(X.shape)) > MANY_VALUES
+    values = len(X.values) if isinstance(X, SparseRows) else getattr(X, "nnz", math.prod(X.shape))
+    many = rows >= FEW_ROWS or values > MANY_VALUES
     return 1 if recipe.is_paper or recipe.intervals or many else None
 
 
@@ -84,8 +85,12 @@ def learn_in_memory(
     *,
     passes: int | None,
     shuffle: bool,
+    one_by_one: bool = False,
 ) -> tuple[Learner, int]:
     """Learn all rows in a number of passes, or as long as passes help, each in its own order.
+
+    Without a number of passes they are fitted at once where that can be done, unless they are to be
+    learned ``one_by_one``, each scored before, or in the order in which they stand.
 
     Returns
     -------
@@ -97,6 +102,10 @@ def learn_in_memory(
     present = data.present()
     n = data.rows.shape[0]
     new = learner.rows_seen == 0
+    if passes is None and new and shuffle and not one_by_one and learner.fit(*data):
+        return learner, 1
+    if passes is None:
+        passes = passes_wanted(learner.recipe, data.rows, n if present is None else len(present))
     if passes is None:
         everything = np.arange(n) if present is None else present
         learner, passes = _learn_while_it_helps(

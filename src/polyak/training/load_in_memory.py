@@ -32,7 +32,7 @@ from polyak.rows.label_text import label_text
 from polyak.rows.sparse import Rows, SparseRows, as_rows, features_of, join_rows, take_rows
 from polyak.training.bad_rows import name_row, naming_far_features
 from polyak.training.finishing import DataInfo, finished
-from polyak.training.in_memory import Data, Order, learn_in_memory, passes_wanted
+from polyak.training.in_memory import Data, Order, learn_in_memory
 from polyak.training.job import Job, Outcome, Progress
 
 if TYPE_CHECKING:
@@ -184,17 +184,18 @@ def learn_loaded(
         watch(progress)
 
     rows = len(data.targets) * (job.passes or 1)
-    values = data.rows.values if isinstance(data.rows, SparseRows) else data.rows
-    passes = job.passes or passes_wanted(recipe, values, len(data.targets))
     try:
         with naming_far_features(job, stream, None):
+            how = (data, rng, learn, Learner.finish)
             learner, made = learn_in_memory(
-                learner, data, rng, learn, Learner.finish, passes=passes, shuffle=True
+                learner, *how, passes=job.passes, shuffle=True, one_by_one=job.check
             )
     except RowError as error:
         raise DataError(_named(job, error, stream)) from error
     progress.learner, progress.rows = learner, rows
     progress.seconds = time.monotonic() - began
+    if learner.race is not None and learner.race.problem.solved:  # at once: there was no progress
+        watch(progress)
     model = finished(learner, replace(loaded.known, passes=made))
     return Outcome(_completed(model, job, loaded, check), progress)
 

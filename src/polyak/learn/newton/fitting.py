@@ -54,6 +54,8 @@ class Fit:
         Whether the weights of squared error are to be solved for.
     provisional : bool
         Whether the rows will be fitted again, with more of them.
+    tolerance : float
+        The share of the mean loss below which a promised decrease ends the steps.
     """
 
     objective: Objective
@@ -66,6 +68,7 @@ class Fit:
     start: Floats | None
     due: bool
     provisional: bool
+    tolerance: float = TOLERANCE
 
     def information(self) -> Information:
         """Return what is known of all rows; after a provisional fit nothing but weights is new."""
@@ -127,13 +130,13 @@ class Fit:
         """
         held, before = self.held, self.before
         Z, penalty, found = held.rows(len(before)), self.penalty.tiled(before.outputs_each), []
-        own = (held.targets(), held.weights(), held.offsets(), self.threads)
-        blocks = blocks_of(Z, *own, together=self.objective.softmax)
+        given = (held.targets(), held.weights(), held.offsets(), self.threads)
+        blocks = blocks_of(Z, *given, together=self.objective.softmax)
         summaries = before.summaries(with_rows=len(Z) < self.rows)
         keep, intercept = not (self.provisional or before.M), self.objective.fit_intercept
         # As `fit` ends at the optimum of all rows, so do streams of one block.
         is_all = not self.provisional and len(Z) == self.rows and self.objective.for_inference
-        tolerance = CONVERGED if is_all else TOLERANCE
+        tolerance = min(CONVERGED if is_all else TOLERANCE, self.tolerance)
         fit = partial(learn_block, keep=keep, tolerance=tolerance, intercept=intercept)
         for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
             if past.G is not None and self.objective.is_ridge:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.algebra import FewerRows, gram
-from polyak.learn.newton.block.leave_one_out import scores_left_out
+from polyak.learn.newton.block.algebra import FewerRows
+from polyak.learn.newton.block.curvature import Block
+from polyak.learn.newton.block.leave_one_out import Spectrum, one_step, scores_left_out
 from polyak.learn.newton.block.penalty import Ridge
 from polyak.learn.newton.frequent import without_others
 from polyak.learn.newton.information import Information
@@ -26,6 +27,8 @@ from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]
 
+LeftOutScores = Callable[[Sequence[int]], Floats]
+"""From the places of penalties to scores of shape (rows, places, outputs)."""
 FAR = 100.0
 """Standard deviations, and spreads, between a column's centre and its mean at which the centre is
 moved: beyond, cancellation would cost more than two digits."""
@@ -152,26 +155,35 @@ class Learned:
         return Z
 
     def leaving_out(
-        self, X: Rows, targets: Floats, weights: Floats | None, offsets: Floats | None
-    ) -> Callable[[int], Floats]:
-        """Return a function of a penalty's place: the scores of rows by weights found without them.
+        self,
+        X: Rows,
+        targets: Floats,
+        weights: Floats | None,
+        offsets: Floats | None,
+        times: float = 1.0,
+    ) -> LeftOutScores:
+        """Return a function of places of penalties: the scores of rows by weights without them.
 
-        The rows are all that were learned. Where weights are sparse or have given signs, the set of
-        those that are not zero is taken as fixed.
+        The rows are all that were learned, or a sample of which each stands for ``times`` as many.
+        Where weights are sparse or have given signs, the set of those that are not zero is taken as
+        fixed.
         """
-        Z, shrink, objective = self.standard_rows(X), self.penalty().shrink, self.objective
+        Z, objective, penalty = self.standard_rows(X), self.objective, self.penalty().shrink
+        # In a sample a penalty of all rows is as much smaller as the rows are fewer.
+        shrink = penalty / times
         if objective.softmax:
-            return partial(classes_left_out, Z, targets, weights, self.known.W, shrink)
+            own = (Z, targets, weights, self.known.W, shrink)
+            return partial(_each, partial(classes_left_out, *own, times=times))
         loss = objective.smooth_loss(*Z.shape)
         sparse = objective.sparsity is not None or objective.sign_of is not None
         W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
+        shares = not sparse and len(Z) >= Z.shape[1]
         if sparse:
             shrink = np.maximum(shrink, INTERCEPT)
-        elif len(Z) < Z.shape[1]:  # less work, and the same
+        elif not shares:  # less work, and the same
             few = FewerRows(Z, np.maximum(shrink[:, 0] / objective.penalties[0], INTERCEPT))
             W = [few.inward(own) for own in W]
             Z, shrink = few.rows, np.repeat(objective.penalties[None], len(Z), axis=0)
-        matrix = gram(Z, weights) if objective.exact and not sparse else None
 
         def scores(place: int) -> Floats:
             found = np.empty((len(Z), len(W)))
@@ -180,9 +192,35 @@ class Learned:
                 there = np.flatnonzero(w[:, place]) if sparse else None
                 rows = Z if there is None else Z.take(there, axis=1)
                 some = slice(None) if there is None else there
-                own = (w[some][:, [place]], shrink[some][:, [place]], matrix)
+                own = (w[some][:, [place]], shrink[some][:, [place]], None)
                 given = (loss.of_output(k), rows, targets[:, k], weights)
-                found[:, k] = scores_left_out(*given, *own, offsets)[:, 0]
+                found[:, k] = scores_left_out(*given, *own, offsets, times)[:, 0]
             return found
 
-        return scores
+        if not shares:
+            return partial(_each, scores)
+        ridge, G = penalty[:, 0] / objective.penalties[0], self.known.G
+        first = int(objective.fit_intercept)
+        spectra = [Spectrum.of(own, ridge, first) for own in G] * (len(W) // len(G))
+
+        def by_spectrum(places: Sequence[int]) -> Floats:
+            keep, each, unlike = list(places), [], np.zeros(len(places), dtype=bool)
+            penalties = objective.penalties[keep]
+            for k, spectrum in enumerate(spectra):
+                rows = Block(Z, np.ascontiguousarray(targets[:, k]), weights, offsets=offsets)
+                left_out, larger = one_step(
+                    loss.of_output(k), rows, W[k][:, keep], spectrum, penalties, times
+                )
+                each.append(left_out)
+                unlike |= np.abs(np.log2(larger)) > 1.0
+            found = np.stack(each, axis=2)
+            for place in np.flatnonzero(unlike):
+                found[:, place] = scores(keep[place])
+            return found
+
+        return by_spectrum
+
+
+def _each(scores: Callable[[int], Floats], places: Sequence[int]) -> Floats:
+    """Return the scores of several places, of shape (rows, places, outputs)."""
+    return np.stack([scores(place) for place in places], axis=1)

@@ -133,9 +133,14 @@ class Objective:
         )
 
     def shrink(self, standard: Standard) -> Floats:
-        """Return each column's ridge penalty, by the mean square of the column."""
+        """Return each column's ridge penalty, by the mean square of the column.
+
+        A row of a loss with corners has a curvature in units of its targets.
+        """
         first = np.full(int(standard.fit_intercept), 0.0 if self.exact else INTERCEPT)
-        return np.concatenate([first, standard.mean_squares])[:, None] * self.penalties
+        loss = get_loss(self.loss)
+        size = 1.0 if loss.is_smooth else loss.typical_curvature
+        return size * np.concatenate([first, standard.mean_squares])[:, None] * self.penalties
 
     def penalty(self, standard: Standard, weight: float) -> Ridge:
         """Return the penalty of a sum of losses of rows with this total weight."""

@@ -198,7 +198,14 @@ def _optimum(block: ClassesBlock, V: Floats, shrink: Floats) -> tuple[Floats, Fl
 
 
 def scores_left_out(
-    Z: Floats, targets: Floats, weights: Floats | None, V: Floats, shrink: Floats, place: int
+    Z: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    V: Floats,
+    shrink: Floats,
+    place: int,
+    *,
+    times: float = 1.0,
 ) -> Floats:
     """Return the log-odds of every row's classes by a penalty's weights found without it.
 
@@ -213,7 +220,7 @@ def scores_left_out(
     inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
     if inverse is None:
         return np.full((len(Z), block.classes), np.nan)
-    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse)
+    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse / np.sqrt(times))
     return odds_of_softmax(scores[..., 0] + moves)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyak.learn.newton.block.leave_one_out import MOST_WORK, is_cheap
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.block.step import TOLERANCE
 from polyak.learn.newton.cadence import (
     BLOCK,
     FEATURES_PER_ROW,
@@ -36,7 +37,7 @@ from polyak.learn.newton.fitting import Fit, exact_weights
 from polyak.learn.newton.frequent import FeatureLimit, frequent_places
 from polyak.learn.newton.held_rows import HeldRows, usual_weights
 from polyak.learn.newton.information import Information
-from polyak.learn.newton.learned import Learned
+from polyak.learn.newton.learned import Learned, LeftOutScores
 from polyak.learn.newton.limits import TOO_MANY, WIDEST, most_features
 from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import drift, remembered, sandwich_of
@@ -47,12 +48,15 @@ from polyak.losses import get_loss
 from polyak.losses.softmax import normalised_odds
 from polyak.model.terms import ExpandedRows
 from polyak.rows.sparse import Rows, as_rows, in_core_types
-from polyak.rows.taken import SomeRows, bits_of, taken
+from polyak.rows.taken import SomeRows, TakenRows, bits_of, spread_evenly, taken
 from polyak.storage.sandwich import Sandwich
 
 Floats = NDArray[np.float64]
 
-
+MANY_ROWS, SMALLER = 2048, 8
+"""Rows at hand from which on an eighth of them is fitted first: that is the start of the others."""
+AT_HAND = 1e-5
+"""The promised decrease, as a share of the mean loss, at which steps on rows at hand end."""
 NOT_CONVERGED = (
     "the steps to the optimum ended before they converged, so weights and standard errors may be "
     "off: look for extreme values in the features and targets, or set a larger penalty"
@@ -74,6 +78,12 @@ class _Part(NamedTuple):
         parts: list[Any] = [None if one is None else one[some] for one in self]
         return _Part(*parts)
 
+    def taken(self, order: NDArray[np.int64]) -> _Part:
+        """Return the rows in this order."""
+        assert not isinstance(self.rows, TakenRows)
+        parts: list[Any] = [None if one is None else one[order] for one in self[1:]]
+        return _Part(taken(self.rows, order), *parts)
+
 
 class NewtonSolver:
     """Linear models of several penalties, learned block by block from the same rows.
@@ -90,6 +100,8 @@ class NewtonSolver:
         The rows that centres and spreads are taken from; they are not learned here.
     widest : int
         The most features there may be.
+    closes : bool
+        Whether rare features may be left out where there are too many.
 
     Attributes
     ----------
@@ -112,7 +124,14 @@ class NewtonSolver:
     (array([1., 2.]), 5.0)
     """
 
-    def __init__(self, objective: Objective, first_rows: Rows, widest: int = WIDEST) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        first_rows: Rows,
+        widest: int = WIDEST,
+        *,
+        closes: bool = True,
+    ) -> None:
         self.clock: int = 0
         self.threads: int = 1
         self.left: str | None = None
@@ -126,7 +145,7 @@ class NewtonSolver:
         self._scorer = Scorer(objective)
         own = (objective.loss, objective.outputs)
         most = most_features(*own, intervals=intervals, together=together)
-        closes = ridge and not objective.for_inference
+        closes = closes and ridge and not objective.for_inference
         self._limit = FeatureLimit(min(widest, most), closes, objective.first_of_terms)
         self._held: HeldRows
         self._learned: Learned
@@ -151,6 +170,32 @@ class NewtonSolver:
         if self.objective.fit_intercept and self.left is None:
             self._learned.known.W[0] = constants
 
+    def fit(
+        self,
+        X: Rows,
+        y: ArrayLike,
+        sample_weight: Floats | None = None,
+        offsets: Floats | None = None,
+    ) -> None:
+        """Fit the weights to all rows at once, as a single block: none is scored meanwhile."""
+        own = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        whole = _Part(in_core_types(as_rows(X)), np.asarray(y), own, None, offsets, None)
+        usual, self._cadence = self._cadence, Cadence(math.inf, len(X))
+        self._held = HeldRows(self.objective, len(X))
+        with one_blas_thread():
+            if len(X) > MANY_ROWS and not self.objective.exact:
+                # A start that is nearly the optimum takes a quarter of the steps away.
+                some = spread_evenly(len(X), len(X) // SMALLER)
+                self._fit_all(whole.taken(some), provisional=True)
+                self._held.forget()
+                self.clock = 0
+            if self.left is None:
+                self._fit_all(whole, provisional=False)
+        self._cadence, usual.fitted = usual, self.clock
+        if self.left is None:
+            self._held = HeldRows(self.objective, usual.first_block)
+            self._allocate()
+
     def fit_once(
         self,
         X: Rows,
@@ -162,6 +207,14 @@ class NewtonSolver:
         before, self._cadence = self._cadence, Cadence(math.inf, self._cadence.first_block)
         self.learn(X, y, sample_weight, offsets=offsets)
         before.fitted, self._cadence = self._cadence.fitted, before
+
+    def _fit_all(self, part: _Part, *, provisional: bool) -> None:
+        """Hold rows, of which there were none before, and fit the weights to them."""
+        if self._take(part) < len(part.rows):
+            self._leave(TOO_MANY)
+            return
+        self._scorer.counted = self._held.count
+        self._fit(provisional=provisional, tolerance=TOLERANCE if provisional else AT_HAND)
 
     def __len__(self) -> int:
         return len(self.objective.penalties) * self.objective.outputs
@@ -355,7 +408,7 @@ class NewtonSolver:
 
     # -- the fit -------------------------------------------------------------------------------
 
-    def _fit(self, *, provisional: bool) -> None:
+    def _fit(self, *, provisional: bool, tolerance: float = TOLERANCE) -> None:
         """Refit the weights to all rows so far; unless it is provisional, forget the held rows.
 
         The held rows of a provisional fit are fitted again with the next ones, so that the weights
@@ -386,6 +439,7 @@ class NewtonSolver:
             start=start,
             due=due,
             provisional=provisional and learned.smoothing is None,
+            tolerance=tolerance,
         )
         known = fit.information()
         if known.is_finite() and learned.smoothing is not None:
@@ -475,15 +529,17 @@ class NewtonSolver:
         y: ArrayLike,
         sample_weight: Floats | None,
         offsets: Floats | None = None,
-    ) -> Callable[[int], Floats]:
-        """Return a function of a penalty's place: the scores of rows by weights found without them.
+        times: float = 1.0,
+    ) -> LeftOutScores:
+        """Return a function of places of penalties: the scores of rows by weights without them.
 
-        The rows are all that were learned; the scores have a column per output.
+        The rows are all that were learned, or a sample of them in which each stands for ``times``
+        as many.
         """
         learned, targets = self._finished()._learned, self.objective.signs(np.asarray(y))
-        scores = learned.leaving_out(X, targets, sample_weight, offsets)
+        scores = learned.leaving_out(X, targets, sample_weight, offsets, times)
         if self.objective.counts_own_class and not self.objective.softmax:
-            return lambda place: normalised_odds(scores(place))
+            return lambda places: normalised_odds(scores(places))
         return scores
 
     def losses_of(self, scores: Floats, y: ArrayLike) -> Floats:
@@ -498,10 +554,13 @@ class NewtonSolver:
     def sums_of(
         self, scores: Floats, y: ArrayLike, sample_weight: Floats | None, limits: Floats
     ) -> Floats:
-        """Return the sums of rows that have these scores, as `bank.settings.SUMS` lists them."""
+        """Return the sums of rows that have these scores, as `bank.settings.SUMS` lists them.
+
+        Scores have the shape (rows, places, outputs), the sums a column per place and output.
+        """
         weights = np.ones(len(scores)) if sample_weight is None else sample_weight
         signs = self.objective.signs(np.asarray(y))
-        return progressive_sums(self.objective, scores[:, None], signs, weights, limits)
+        return progressive_sums(self.objective, scores, signs, weights, limits)
 
     # -- what was learned ----------------------------------------------------------------------
 

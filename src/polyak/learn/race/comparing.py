@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.learn.newton.block.leave_one_out import LITTLE_WORK
+from polyak.learn.newton.block.leave_one_out import FEW_ROWS, LITTLE_WORK
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.race.lanes.constant import ConstantLane
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.sums import RATED
 from polyak.learn.training_rows import TrainingRows
-from polyak.threads import on_threads
+from polyak.rows.taken import spread_evenly
+
+if TYPE_CHECKING:
+    from polyak.learn.newton.learned import LeftOutScores
 
 Floats = NDArray[np.float64]
 
 
+MOST_LEFT_OUT = 8192
+"""Of more rows at hand, this many are left out, each in turn."""
 FOLDS = 5
 """Rows are left out in this many parts where weights are refitted."""
 AS_GOOD = 0.1
@@ -32,6 +37,9 @@ RARE, AS_GOOD_WHERE_RARE = 50, 0.5
 """With fewer rows of a class one Newton step is not to be trusted, so all penalties are refitted by
 folds, and more of them are equally good. Of 100 sets of 200 rows with 2 to 5% positive ones, beside
 columns of words, 10 end above 1.02 of the constant's loss instead of 23."""
+HALF = 0.5
+"""Nor is a penalty as good whose difference is above this many standard errors of its own: of many
+rows even small differences are certain."""
 
 
 class LeftOut(NamedTuple):
@@ -49,24 +57,28 @@ def sums_left_out(
     newton: NewtonRacer,
     constant: ConstantLane,
     given: TrainingRows,
-    threads: int,
+    fitted_with: Floats | None = None,
 ) -> LeftOut:
     """Compare the constant and the penalties around the best one on rows left out in turn.
 
-    The rows are all that were learned. Among equally good penalties the heaviest is the best: it is
-    the safest where rows tell nothing, as of a level without a positive row, whose weight has no
-    lower bound.
+    The rows are all that were learned, ``fitted_with`` other weights if those are given. Among
+    equally good penalties the heaviest is the best: it is the safest where rows tell nothing, as of
+    a level without a positive row, whose weight has no lower bound.
 
     Leaving a row out by one Newton step is wrong where classes are nearly separated, or weights
     hardly penalised: if the constant seems better than all penalties, or the weights themselves are
     asked for, the best of them, or the one asked for, is refitted by folds; and so are all of them
     where one of two classes is rare.
     """
-    if own := newton.sums_left_out(constant.numbers[0]):
-        best = min(
-            own.keys() - set(constant.numbers), key=lambda number: (own[number][RATED], number)
-        )
-        return LeftOut(own, best, has_absurd_rows=False)
+    if known_sums := newton.sums_left_out(constant.numbers[0]):
+        places = known_sums.keys() - set(constant.numbers)
+        best = min(places, key=lambda number: (known_sums[number][RATED], number))
+        return LeftOut(known_sums, best, has_absurd_rows=False)
+    times = 1.0
+    if given.total > MOST_LEFT_OUT:
+        some = spread_evenly(given.total, MOST_LEFT_OUT)
+        times, given = given.total / len(some), given._replace(order=some).taken()
+        fitted_with = None if fitted_with is None else fitted_with[some]
     targets, weights = given.targets, given.weights
     lane, bounded = newton.newton, constant.problem.classifies
     penalties = lane.objective.penalties
@@ -74,25 +86,28 @@ def sums_left_out(
     losses_alone = lane.losses_of(of_constant, targets)
     limits = limits_of_all(losses_alone, weights, bounded=bounded)
     rare = False
-    if bounded and constant.problem.outputs == 1 and not newton.stays and given.total >= FOLDS:
+    two = bounded and constant.problem.outputs == 1
+    if two and times == 1.0 and not newton.stays and given.total >= FOLDS:
         positive = int(np.count_nonzero(targets > 0))
         rare = min(positive, given.total - positive) < RARE
     with one_blas_thread():
-        by_folds = partial(newton.fold_scores, given, folds=FOLDS)
-        scores_of = by_folds if rare else newton.leaving_out(given)
+        own = given if fitted_with is None else given._replace(weights=fitted_with)
+        by_folds = partial(newton.fold_scores, own, folds=FOLDS)
+        scores_of = by_folds if rare else newton.leaving_out(own, times)
         path = [int(place) for place in np.argsort(penalties)]
 
         scores: dict[int, Floats] = {}
 
-        def sums_of(place: int) -> Floats:
-            scores[place] = scores_of(place)
-            return newton.sums_of(scores[place], targets, weights, limits)
+        def sums_of(places: list[int], scores_of: LeftOutScores = scores_of) -> dict[int, Floats]:
+            found = scores_of(places)
+            scores.update(zip(places, found.swapaxes(0, 1), strict=True))
+            return dict(zip(places, newton.sums_of(found, targets, weights, limits), strict=True))
 
-        if not rare and lane.can_leave_out(given.total, LITTLE_WORK):
-            known = {place: sums_of(place) for place in path}
+        if rare or lane.can_leave_out(min(given.total, FEW_ROWS), LITTLE_WORK):
+            known = sums_of(path)
         else:
-            known = _around_the_best(sums_of, path, path.index(lane.lead), threads)
-    alone = newton.sums_of(of_constant, targets, weights, limits)
+            known = _around_the_best(sums_of, path, path.index(lane.lead))
+    alone = newton.sums_of(of_constant[:, None], targets, weights, limits)[0]
     if newton.stays:
         best = newton.numbers.index(newton.stays[0])
     else:
@@ -100,18 +115,33 @@ def sums_left_out(
         losses = lane.losses_of(scores[lowest], targets)
         gains = losses_alone - losses
         std_err = min(_std_err(one, limits, weights) for one in (losses, gains))
-        most = known[lowest][RATED] + (AS_GOOD_WHERE_RARE if rare else AS_GOOD) * std_err
-        alike = [place for place in known if known[place][RATED] <= most]
-        best = max([lowest, *alike], key=penalties.__getitem__)
+        alike = (AS_GOOD_WHERE_RARE if rare else AS_GOOD) * std_err
+
+        def as_good(place: int) -> bool:
+            worse = known[place][RATED] - known[lowest][RATED]
+            if rare or worse > alike:
+                return bool(worse <= alike)
+            apart = lane.losses_of(scores[place], targets) - losses
+            return bool(worse <= HALF * _std_err(apart, limits, weights))
+
+        heavier = [p for p in path if p in known and penalties[p] > penalties[lowest]]
+        best = next(filter(as_good, reversed(heavier)), lowest)
     one_step_will_do = lane.objective.exact or (
         known[best][RATED] <= alone[RATED] and not newton.stays
     )
-    if given.total >= FOLDS and not (rare or one_step_will_do):
-        refitted = by_folds(best)
-        known[best] = newton.sums_of(refitted, targets, weights, limits)
+    if given.total >= FOLDS and times == 1.0 and not (rare or one_step_will_do):
+        known |= sums_of([best], by_folds)
     sums = {newton.numbers[place]: own for place, own in known.items()}
+    newton.count(scores, best, given)
     absurd = bool((limits[:, 1] < 1.0).any())
     return LeftOut(sums | {constant.numbers[0]: alone}, newton.numbers[best], absurd)
+
+
+def shares_of(newton: NewtonRacer, constant: ConstantLane, given: TrainingRows) -> Floats:
+    """Return how much each row counts: less than one where its target is out of proportion."""
+    losses = newton.newton.losses_of(constant.scores_left_out(given), given.targets)
+    limits = limits_of_all(losses, given.weights, bounded=constant.problem.classifies)
+    return np.ascontiguousarray(limits[:, 1])
 
 
 def _std_err(losses: Floats, limits: Floats, weights: Floats | None) -> float:
@@ -123,7 +153,7 @@ def _std_err(losses: Floats, limits: Floats, weights: Floats | None) -> float:
 
 
 def _around_the_best(
-    sums_of: Callable[[int], Floats], path: list[int], start: int, threads: int
+    sums_of: Callable[[list[int]], dict[int, Floats]], path: list[int], start: int
 ) -> dict[int, Floats]:
     """Return the sums of penalties from one on, on both sides until the best has neighbours.
 
@@ -134,7 +164,7 @@ def _around_the_best(
     known: dict[int, Floats] = {}
     best = start
     while new := [p for p in path[max(best - 1, 0) : best + 2] if p not in known]:
-        known |= zip(new, on_threads(sums_of, new, threads), strict=True)
+        known |= sums_of(new)
         rated = np.full(len(path), np.inf)
         for place, sums in known.items():
             rated[path.index(place)] = sums[RATED]

@@ -16,7 +16,7 @@ from polyak._core import score_rows
 from polyak.errors import DataError, DivergenceError
 from polyak.learn.centring import Centre
 from polyak.learn.newton.limits import UNPENALISED
-from polyak.learn.race.comparing import AS_GOOD, sums_left_out
+from polyak.learn.race.comparing import AS_GOOD, shares_of, sums_left_out
 from polyak.learn.race.elimination import (
     best_and_slower,
     is_doubling,
@@ -49,6 +49,8 @@ Floats = NDArray[np.float64]
 
 CLEARLY = 2.0
 """A candidate is clearly worse than another by this many standard errors, or this many times."""
+SHARES = 3
+"""How often the shares of rows out of proportion are found, by the constant of the others."""
 SMALL_COPY = 0.25
 """Lanes are copied before a batch where their weights take at most this share of its bytes."""
 SMALL_LANES = 1 << 20
@@ -126,6 +128,7 @@ class Race:
         self.is_torn = False
         self.history = RaceHistory(len(candidates))
         self.left_out: dict[int, Floats] = {}
+        self._has_absurd_rows = False
         self._best_penalty = -1  # the candidate that these sums prefer to all but the constant
         self.constant = next((lane.numbers[0] for lane in self.lanes if lane.is_baseline), None)
         self.entered = len(candidates) - len(self.moving) - (self.constant is not None)
@@ -220,6 +223,58 @@ class Race:
                 self.is_torn = False
             raise
         self.is_torn = False
+
+    def fit(self, given: TrainingRows) -> bool:
+        """Let every candidate learn rows that are all in memory at once, and choose the leader.
+
+        Losses are those of rows left out in turn, and take the place of progressive ones. Returns
+        whether all lanes could learn the rows: numbers may be too large.
+        """
+        if not all(lane.fit(given, self._threads) for lane in self.lanes):
+            return False
+        self.scored = given.total
+        self._converge(given)
+        self._leave_out(given)
+        if self._has_absurd_rows and not self.recipe.for_inference:
+            self._fit_without_absurd_rows(given)
+        lane = self.leader().lane
+        if lane.converges:
+            lane.converge(given)
+        sums = np.zeros((len(self.candidates), SUMS))
+        for number, own in self.left_out.items():
+            sums[number] = own
+        self.history.add([self.scored], sums[None])
+        return True
+
+    def _fit_without_absurd_rows(self, given: TrainingRows) -> None:
+        """Let rows out of proportion count in part, if the fit of the others is clearly better.
+
+        One absurd target or weight can ruin every optimum, and the constant by which it is told.
+        It does not where features explain more than half of what the constant loses, these rows
+        included.
+        """
+        best = self.left_out[self._best_penalty][RATED]
+        if self.constant is None or CLEARLY * best < self.left_out[self.constant][RATED]:
+            return
+
+        newton: Any = next(lane for lane in self.lanes if not lane.is_baseline)
+        constant: Any = self.baselines[0]
+        own, some = 1.0 if given.weights is None else given.weights, given
+        for _ in range(SHARES):
+            some = given._replace(weights=own * shares_of(newton, constant, given))
+            constant = self._fitted_anew(constant, some)
+        other = self._fitted_anew(newton, some)
+        before = sums_left_out(newton, constant, given)
+        after = sums_left_out(other, constant, given, some.weights)
+        rated = [float(found.sums[found.best][RATED]) for found in (before, after)]
+        if CLEARLY * rated[1] < rated[0]:
+            self.lanes = [constant if lane.is_baseline else other for lane in self.lanes]
+            self.left_out, self._best_penalty = after.sums, after.best
+
+    def _fitted_anew(self, lane: Lane, given: TrainingRows) -> Any:
+        """Return a lane of the same candidates, or this one if it cannot learn the rows."""
+        new = lane_of(lane.numbers, self.candidates, self.recipe, self.problem)
+        return new if new.fit(given, self._threads) else lane
 
     def _is_worth_a_copy(self, rows: Rows) -> bool:
         """Whether to keep a copy to go back to if learning a batch fails halfway.
@@ -658,14 +713,15 @@ class Race:
         """Choose the leader among lanes that can leave each of the rows out in turn."""
         able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(given.total)]
         baseline: Any = self.baselines[0]
-        threads, best = self.threads or processors(), []
+        best = []
         sums: dict[int, Floats] = {}
         with np.errstate(all="ignore"):
             for lane in able:
-                found = sums_left_out(lane, baseline, given, threads)
+                found = sums_left_out(lane, baseline, given)
                 sums |= found.sums
                 best.append(found.best)
             leader = min(best, key=lambda number: sums[number][RATED])
+            self._has_absurd_rows = found.has_absurd_rows
             if not (found.has_absurd_rows and self._averaged_is_better(sums, leader)):
                 self.left_out, self._best_penalty = sums, leader
 

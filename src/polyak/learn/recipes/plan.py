@@ -16,11 +16,14 @@ from itertools import product
 
 import numpy as np
 
+from polyak._core import free_memory
 from polyak.errors import DataError
 from polyak.learn.averaging import Averaging, averaging_of
 from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import PENALTIES, SMALL_PENALTIES, UNPENALISED, most_features
 from polyak.learn.recipes.candidates import (
+    FEWEST_CANDIDATES,
+    PEAK_BYTES_PER_FEATURE,
     ROOM_FOR_MOVING,
     AlphaCandidate,
     AnyCandidate,
@@ -56,6 +59,9 @@ eigenvalue of the Hessian, which a should be near, is a fraction of the curvatur
 number of features. With a much smaller a the rate hardly decays, and the average keeps a bias
 that no replica sees.
 """
+MOST_WORK, MOST_NUMBERS = 2e9, 1 << 23
+"""Multiplications that a Hessian of all rows takes, and numbers that a dense copy of them has, up
+to which they are fitted at once: a second of work and 64 MiB."""
 BESIDE_NEWTON = 8
 """The number of candidates of averaged SGD that race beside block Newton steps."""
 CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
@@ -100,6 +106,8 @@ class Sample:
     has_offsets : bool
     one_vs_rest : bool
         There are several classes, which exclude each other.
+    solved : bool
+        All rows are in memory and are fitted at once, which averaged SGD has no part in.
     """
 
     rows: Rows
@@ -111,6 +119,7 @@ class Sample:
     unit: float = 1.0
     has_offsets: bool = False
     one_vs_rest: bool = False
+    solved: bool = False
 
     @property
     def width(self) -> int:
@@ -146,6 +155,8 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         return [DenseCandidate(penalty) for penalty in DENSE_PENALTIES[::step]]
     if recipe.takes_newton_steps(seen, sample.outputs):
         newton = [*_newton(recipe, seen, sample.outputs, known), *_additive(recipe, sample, seen)]
+        if sample.solved:
+            return newton
         if (
             recipe.intervals
             and known is not None
@@ -166,6 +177,38 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     newton = _newton(recipe, frequent, sample.outputs, frequent)
     newton += _additive(recipe, sample, frequent)
     return [*averaged, *newton, *_moving(recipe, sample, 1.0)]
+
+
+def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> bool:
+    """Whether rows that are all in memory are few and narrow enough to be fitted at once.
+
+    ``outputs`` is the number of models, and ``several`` whether they are those of several classes.
+
+    Examples
+    --------
+    >>> is_solved(Recipe(recipe="auto"), np.ones((1000, 10)), 1, several=False)
+    True
+    >>> is_solved(Recipe(recipe="sgd"), np.ones((1000, 10)), 1, several=False)
+    False
+    """
+    if recipe.is_additive:
+        return False
+    from polyak.learn.newton.frequent import features_seen
+
+    seen = features_seen(rows)
+    together = recipe.learns_together(seen, outputs, seen)
+    if not recipe.takes_newton_steps(seen, outputs) or (
+        several and recipe.takes_softmax and not together
+    ):
+        return False
+    times = (outputs - 1) ** 2 if together else outputs
+    work = len(rows) * float(seen + 1) ** 2 * times
+    sample = Sample(rows, rows, outputs, one_vs_rest=several)
+    needed = PEAK_BYTES_PER_FEATURE * sample.width * outputs * FEWEST_CANDIDATES
+    if needed > free_memory():
+        return False  # and the race refuses the row
+    fits = work <= MOST_WORK and len(rows) * seen <= MOST_NUMBERS
+    return fits and not _is_dense(recipe, sample, seen)
 
 
 def _is_dense(recipe: Recipe, sample: Sample, seen: int) -> bool:
@@ -239,6 +282,8 @@ def _sparse(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         newton = [AlphaCandidate(alpha) for alpha in alphas]
     may_leave = sample.features is None or sample.features > most
     reserve = [one for one in proximal if may_leave and one.schedule == proximal[0].schedule]
+    if sample.solved:
+        reserve = []
     return [*reserve[:room], *newton, *_additive(recipe, sample, features_seen(sample.rows))]
 
 

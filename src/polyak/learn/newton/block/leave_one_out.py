@@ -8,13 +8,14 @@ row of slope g and curvature h out moves its score by ``g q / (1 - h q)``: exact
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import definite_inverse, gram
-from polyak.learn.newton.block.curvature import curvature, with_offsets
+from polyak.learn.newton.block.curvature import Block, curvature, with_offsets
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ def scores_left_out(
     shrink: Floats,
     matrix: Floats | None = None,
     offsets: Floats | None = None,
+    times: float = 1.0,
 ) -> Floats:
     """Return the score of every row by weights found without it, a column per penalty.
 
@@ -66,6 +68,9 @@ def scores_left_out(
         The sum of the rows' Hessians, where it is the same for all weights and known.
     offsets : array of shape (rows,), optional
         What is added to the scores.
+    times : float
+        The rows that each of them stands for: ``shrink`` is then a share of the penalties as large
+        as that of the rows.
 
     Examples
     --------
@@ -87,7 +92,81 @@ def scores_left_out(
         if inverse is None:
             found[:, place] = np.nan
             continue
-        leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64)
+        leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64) / times
         left = 1.0 - np.minimum(h * leverage, MOST_LEVERAGE)
         found[:, place] = scores + slope * leverage / left
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """A Hessian in units of the penalty: with any size of it, the inverse is known.
+
+    Attributes
+    ----------
+    mean : array of shape (columns,)
+        The mean of the rows, by which the intercept is eliminated; zero without one.
+    weight : float
+        The intercept's own curvature; infinite without one.
+    values : array of shape (columns,)
+        The eigenvalues.
+    axes : array of shape (columns, columns)
+        The eigenvectors, for rows in their own units.
+    """
+
+    mean: Floats
+    weight: float
+    values: Floats
+    axes: Floats
+
+    @classmethod
+    def of(cls, hessian: Floats, ridge: Floats, first: int) -> Self:
+        """Return that of a sum of ``h z z'``, of which the ``first`` column is the intercept's."""
+        own = hessian[first:, first:]
+        mean, weight = np.zeros(len(own)), np.inf
+        if first:
+            weight = max(float(hessian[0, 0]), 1e-300)
+            mean = hessian[0, 1:] / weight
+            own = own - weight * np.outer(mean, mean)
+        unit = 1.0 / np.sqrt(ridge[first:])
+        values, axes = np.linalg.eigh(own * unit[:, None] * unit)
+        return cls(mean, weight, np.maximum(values, 0.0), axes * unit[:, None])
+
+    def times_larger(self, Z: NDArray[Any], h: Floats) -> Floats:
+        """Return how many times the size of this Hessian those of some curvatures have."""
+        if np.isfinite(self.weight):
+            return np.asarray(h.sum(axis=0) / self.weight)
+        squares = np.square(Z @ self.axes).sum(axis=1)
+        return np.asarray(squares @ h / max(self.values.sum(), 1e-300))
+
+    def leverages(self, Z: NDArray[Any], penalties: Floats, times: Floats) -> Floats:
+        """Return ``z' (times H + penalty)^-1 z`` of each row, a column per penalty.
+
+        Examples
+        --------
+        >>> Z = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 4.0]])
+        >>> spectrum = Spectrum.of(Z.T @ Z, np.array([0.0, 1.0]), 1)
+        >>> spectrum.leverages(Z, np.array([1.0]), np.ones(1)).T.round(6)
+        array([[0.777778, 0.333333, 0.777778]])
+        """
+        along = (Z[:, Z.shape[1] - len(self.mean) :] - self.mean) @ self.axes
+        found = np.square(along, out=along) @ (1.0 / (times * self.values[:, None] + penalties))
+        return np.asarray(found + 1.0 / (times * self.weight))
+
+
+def one_step(
+    loss: Loss, rows: Block, W: Floats, spectrum: Spectrum, penalties: Floats, times: float
+) -> tuple[Floats, Floats]:
+    """Return what `scores_left_out` does, for penalties that share a Hessian but for its size.
+
+    Each row stands for ``times`` as many. How many times larger the Hessian of each penalty is, by
+    the sum of curvatures, is returned too: the more it differs from one, the less it is the same.
+    """
+    targets = rows.targets[:, None]
+    scores = with_offsets(np.asarray(rows.Z @ W, dtype=np.float64), rows.offsets)
+    slopes = rows.weighted(loss.value_and_slope(scores, targets)[1])
+    h = rows.weighted(loss.curvature_at(scores, targets))
+    larger = spectrum.times_larger(rows.Z, h) * times
+    leverages = spectrum.leverages(rows.Z, penalties, larger)
+    left = 1.0 - np.minimum(h * leverages, MOST_LEVERAGE)
+    return scores + slopes * leverages / left, larger

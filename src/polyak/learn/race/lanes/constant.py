@@ -145,6 +145,10 @@ class ConstantLane(Lane):
         self.limits = np.concatenate(limits)
         return np.array(notes).reshape(-1, 1, SUMS)
 
+    def fit(self, given: TrainingRows, threads: int) -> bool:
+        self.learn(given, again=False, stops=np.empty(0, dtype=np.int64), threads=threads)
+        return True
+
     def sums(self) -> Floats:
         return self._sums_since()[None]
 

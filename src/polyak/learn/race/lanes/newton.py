@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -32,9 +32,11 @@ from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import normalised_odds, odds_of_softmax
 from polyak.model.terms import ExpandedRows
 from polyak.rows.sparse import Rows, core_rows, take_rows
+from polyak.rows.taken import spread_evenly
 from polyak.storage.sandwich import Sandwich
 
 if TYPE_CHECKING:
+    from polyak.learn.newton.learned import LeftOutScores
     from polyak.learn.newton.objective import Objective
     from polyak.learn.newton.solver import NewtonSolver
 
@@ -87,11 +89,13 @@ class NewtonRacer(Lane):
             has_offsets=problem.offset is not None,
         )
 
-    def _solver(self, first_rows: Rows, candidates: list[NewtonCandidate]) -> NewtonSolver:
+    def _solver(
+        self, first_rows: Rows, candidates: list[NewtonCandidate], *, closes: bool = True
+    ) -> NewtonSolver:
         """Return a solver with the penalties of candidates that has learned nothing."""
         from polyak.learn.newton.solver import NewtonSolver
 
-        solver = NewtonSolver(self._objective(candidates), first_rows)
+        solver = NewtonSolver(self._objective(candidates), first_rows, closes=closes)
         if self.problem.begin_at is not None:
             solver.begin_at(self.problem.begin_at)
         return solver
@@ -209,11 +213,14 @@ class NewtonRacer(Lane):
 
     def can_leave_out(self, rows: int) -> bool:
         """Whether leaving each of this many rows out in turn takes little time."""
-        return self.newton.can_leave_out(rows)
+        return self.problem.solved or self.newton.can_leave_out(rows)
 
-    def leaving_out(self, given: TrainingRows) -> Callable[[int], Floats]:
-        """Return a function of a place: the scores of rows by weights found without them."""
-        own = (given.targets, given.weights, given.offsets)
+    def leaving_out(self, given: TrainingRows, times: float = 1.0) -> LeftOutScores:
+        """Return a function of places: the scores of rows by weights found without them.
+
+        Each of the rows stands for ``times`` as many.
+        """
+        own = (given.targets, given.weights, given.offsets, times)
         return self.newton.leaving_out(self._own_rows(given.rows), *own)
 
     def converge(self, given: TrainingRows) -> bool:
@@ -257,6 +264,15 @@ class NewtonRacer(Lane):
             self.counts.count(scores, given, classes)
         return sums
 
+    def fit(self, given: TrainingRows, threads: int) -> bool:
+        rows = self._own_rows(given.rows)
+        some = take_rows(rows, spread_evenly(len(rows), CALIBRATION_ROWS))
+        self.newton = self._solver(some, self.candidates, closes=False)
+        self.newton.threads = threads
+        with np.errstate(all="ignore"):  # it leaves where numbers are too large
+            self.newton.fit(rows, given.targets, given.weights, given.offsets)
+        return self.newton.left is None
+
     def sums(self) -> Floats:
         with np.errstate(all="ignore"):
             sums: Floats = self._summed(self.newton.sums()[None])[0]
@@ -266,26 +282,29 @@ class NewtonRacer(Lane):
         with np.errstate(all="ignore"):
             self.newton.start_interval()
 
-    def fold_scores(self, given: TrainingRows, place: int, folds: int) -> Floats:
-        """Return the scores of all rows, each by weights refitted without its fold.
+    def fold_scores(self, given: TrainingRows, places: Sequence[int], folds: int) -> Floats:
+        """Return the scores of all rows at some places, by weights refitted without their fold.
 
-        Each fold has its share of every class.
+        Every fold has its share of each class. Scores have the shape (rows, places, outputs).
         """
         given = given._replace(rows=self._own_rows(given.rows))
-        rows = given.rows
-        scores = np.full((len(rows), self.problem.outputs), np.nan)
+        rows, candidates = given.rows, [self.candidates[place] for place in places]
+        scores = np.full((len(rows), len(places), self.problem.outputs), np.nan)
         stratify = self.problem.classifies and not self.problem.has_labels
         order = np.argsort(given.targets, kind="stable") if stratify else np.arange(len(rows))
+        fold_of = np.empty(len(rows), dtype=np.int64)
+        fold_of[order] = np.arange(len(rows)) % folds
         for fold in range(folds):
-            held = np.sort(order[fold::folds])
-            rest = np.setdiff1d(np.arange(len(rows)), held)
+            held, rest = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
             some = given._replace(order=rest).taken()
-            solver = self._solver(some.rows[:CALIBRATION_ROWS], [self.candidates[place]])
-            solver.fit_once(*some[:3], some.offsets)
+            first, closes = some.rows[:CALIBRATION_ROWS], not self.problem.solved
+            solver = self._solver(first, candidates, closes=closes)
+            solver.fit(*some[:3], some.offsets)
             if solver.left is None:
-                coef, intercept = solver.weights(rows.shape[1], place=0)
+                coef, intercept = solver.weights(rows.shape[1])
                 matrix = np.ascontiguousarray(coef.T)
                 raw = score_rows(core_rows(take_rows(rows, held)), matrix) + intercept
+                raw = raw.reshape(len(held), *scores.shape[1:])
                 scores[held] = odds_of_softmax(raw) if self.softmax else raw
         scores = with_offsets(scores, given.offsets)
         together = self.newton.objective.together and not self.softmax
@@ -294,10 +313,17 @@ class NewtonRacer(Lane):
     def sums_of(
         self, scores: Floats, targets: NDArray[Any], weights: Floats | None, limits: Floats
     ) -> Floats:
-        """Return the sums of a candidate that gave rows these scores."""
+        """Return the sums of candidates that gave rows these scores: (rows, places, outputs)."""
         sums = self.newton.sums_of(scores, targets, weights, limits)
-        found = candidate_sums(sums[None, :, None], one_vs_rest=self.problem.one_vs_rest)
-        return np.asarray(found[0, 0])
+        sums = sums.reshape(1, len(sums), scores.shape[1], self.problem.outputs)
+        return np.asarray(candidate_sums(sums, one_vs_rest=self.problem.one_vs_rest)[0])
+
+    def count(self, scores: dict[int, Floats], best: int, given: TrainingRows) -> None:
+        """Count the scores of rows left out, by their places, if none was counted before."""
+        if self.problem.solved and self.counts.models:
+            every = [scores.get(place, scores[best]) for place in range(len(self.numbers))]
+            classes = self.problem.outputs if self.problem.one_vs_rest else None
+            self.counts.count(np.concatenate(every, axis=1), given, classes)
 
     def _summed(self, notes: Floats) -> Floats:
         """Return each candidate's sums, from those of its models, one per output."""

@@ -54,6 +54,8 @@ class Problem:
         The intercepts to begin with, one per output, if not with zero.
     at_hand : bool
         All rows are in memory, and `Lane.converge` follows when each was learned once.
+    solved : bool
+        All rows are in memory, and lanes fit them at once: see `Lane.fit`.
     columns : SourceColumns or None
         The columns that features come from, where terms are asked for.
     offset : int or None
@@ -70,6 +72,7 @@ class Problem:
     centre: Centre = NOTHING
     begin_at: Floats | None = None
     at_hand: bool = False
+    solved: bool = False
     columns: SourceColumns | None = None
     offset: int | None = None
 
@@ -314,6 +317,10 @@ class Lane(Protocol):
         The sums are NaN after the row at which the lane left. Rows that were learned before
         (``again``) are not scored. The number of threads does not change the result.
         """
+
+    def fit(self, given: TrainingRows, threads: int) -> bool:
+        """Learn rows that are all in memory at once, unscored; return whether it could."""
+        return False
 
     def sums(self) -> Floats:
         """Return the sums since the last milestone."""
