@@ -79,7 +79,7 @@ def test_words(rows: int) -> None:
     model = ASGDClassifier(random_state=0).partial_fit(words[:rows], y[:rows], classes=[0, 1])
     untouched = copy.deepcopy(model)
     others = words[:50].assign(word="unheard of")
-    with pytest.raises(ValueError, match="unseen labels: row 3"):
+    with pytest.raises(ValueError, match="row 3 has the previously unseen label"):
         model.partial_fit(others, np.where(np.arange(50) == 3, 2, 1))
     assert list(model.get_feature_names_out()) == list(untouched.get_feature_names_out())
     assert_same(model, untouched, words)
@@ -88,7 +88,7 @@ def test_words(rows: int) -> None:
 def test_a_first_batch_that_is_refused() -> None:
     y = (np.median(Z) < Z).astype(int)
     model = ASGDClassifier(random_state=0)
-    with pytest.raises(ValueError, match="unseen labels"):
+    with pytest.raises(ValueError, match="previously unseen label"):
         model.partial_fit(X[:50, :2], y[:50], classes=[5, 6])
     model.partial_fit(X, y, classes=[0, 1])
     assert_same(model, ASGDClassifier(random_state=0).partial_fit(X, y, classes=[0, 1]), X)

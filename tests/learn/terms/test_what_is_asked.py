@@ -123,9 +123,8 @@ def test_columns_after_those_learned_are_no_terms() -> None:
     np.testing.assert_array_equal(model.predict(wider), model.predict(frame.to_numpy()))
 
 
-@pytest.mark.parametrize(
-    "effect", [1.0, 0.0]
-)  # without intervals a linear model may win, or a constant
+# Without intervals a linear model may win, or a constant.
+@pytest.mark.parametrize("effect", [1.0, 0.0])
 @pytest.mark.parametrize("classifies", [False, True])
 @pytest.mark.parametrize("rows", [200, 2500])
 def test_intervals_of_additive_models_are_there(effect: float, classifies: bool, rows: int) -> None:
