@@ -52,7 +52,7 @@ def test_the_unit_of_targets_does_not_make_a_penalty_stronger(loss, unit):
     y = rng.gamma(1.0, 1.0, 600)
     products = []
     for targets in (y, unit * y):
-        found = ASGDRegressor(loss=loss, random_state=0).fit(X, targets).candidates_
+        found = ASGDRegressor(loss=loss, max_iter=1, random_state=0).fit(X, targets).candidates_
         averaged = [one for one in found if "alpha" in one]
         products.append([one["alpha"] * one["schedule"]["gamma0"] for one in averaged])
     assert len(products[0]) == 8

@@ -55,7 +55,7 @@ Floats = NDArray[np.float64]
 
 MANY_ROWS, SMALLER = 2048, 8
 """Rows at hand from which on an eighth of them is fitted first: that is the start of the others."""
-AT_HAND = 1e-5
+AT_HAND = 1e-7
 """The promised decrease, as a share of the mean loss, at which steps on rows at hand end."""
 NOT_CONVERGED = (
     "the steps to the optimum ended before they converged, so weights and standard errors may be "

@@ -219,7 +219,7 @@ class Race:
                 self.history.forget(milestones)
                 for lane, state in zip(self.lanes, kept, strict=True):
                     lane.set_state(*state)
-            if kept or isinstance(error, (DataError, DivergenceError)):
+            if kept or isinstance(error, (ValueError, DivergenceError)):  # refused before
                 self.is_torn = False
             raise
         self.is_torn = False
