@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyak._core import score_rows
-from polyak.errors import DataError, DivergenceError
+from polyak.errors import DivergenceError
 from polyak.learn.centring import Centre
 from polyak.learn.newton.limits import UNPENALISED
 from polyak.learn.race.comparing import AS_GOOD, shares_of, sums_left_out
