@@ -108,7 +108,7 @@ def _model(
     if sigmoids is not None:
         _check_shape("sigmoids", sigmoids, (outputs, 2))
     found = _features(read(features, described, "features"), arrays)
-    if found.width is not None and len(weights) > found.width:
+    if expanded is None and found.width is not None and len(weights) > found.width:
         raise ValueError(f"its features.count is {len(weights)}, more than its {found.width}")
     replicas = arrays.get("replicas")
     if replicas is not None and (
