@@ -184,8 +184,8 @@ class Schema:
             if any(kinds.get(name, "text") in ("text", "bag") for name in crossed):
                 raise ValueError(f"its schema crosses {':'.join(crossed)}, which cannot be crossed")
 
-    def classes_for(self, loss: Loss) -> NDArray[Any] | None:
-        """Return the classes of the target, if the schema names them.
+    def classes_for(self, loss: Loss, *, named: bool = False) -> NDArray[Any] | None:
+        """Return the classes of the target, if the schema does and they are not ``named`` yet.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class Schema:
                 "numbers; choose another, such as log_loss"
             )
         numbers = target.kind == "number" and target.positive is None
-        if loss.classifies and numbers and target.values > MOST_CLASSES:
+        if loss.classifies and numbers and target.values > MOST_CLASSES and not named:
             raise DataError(
                 f"the target column {target.name} has {target.values} different numbers in the "
                 "first rows, too many for classes; to predict numbers, choose the loss "

@@ -73,7 +73,8 @@ def load_in_memory(job: Job) -> LoadedRows | None:
         return None
     if schema is None:
         return _read(job, stream)
-    schema.classes_for(get_loss(job.recipe.loss))  # is there a target, and can it be learned?
+    # Is there a target, and can it be learned?
+    schema.classes_for(get_loss(job.recipe.loss), named=job.classes is not None)
     from polyak.training.plain_numbers import PlainNumbers, matrix_of  # most sources are no tables
 
     by_feature = job.recipe.intervals or job.recipe.needs_columns  # as the schema numbers them
@@ -225,7 +226,9 @@ def _classes(job: Job, loaded: LoadedRows, learner: Learner) -> NDArray[Any] | N
             f"the target {column}of {loaded.stream.name} is {label_text(first)} in all "
             f"{len(targets)} rows: there is nothing to learn"
         )
-    by_schema = None if schema is None else schema.classes_for(learner.loss)
+    by_schema = (
+        None if schema is None else schema.classes_for(learner.loss, named=job.classes is not None)
+    )
     if not learner.loss.classifies:
         return None
     if targets.ndim == 2:

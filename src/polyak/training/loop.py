@@ -160,7 +160,8 @@ class TrainingLoop:
         """Take from a table's schema what the learner has to know."""
         self._schema = stream.schema
         if self._schema is not None:
-            classes = self._schema.classes_for(self._learner.loss)
+            named = self._learner.classes is not None
+            classes = self._schema.classes_for(self._learner.loss, named=named)
             if self._learner.classes is None:
                 self._learner.classes = classes
         self._learner.columns = stream.columns() if self._job.recipe.needs_columns else None

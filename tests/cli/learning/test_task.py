@@ -147,3 +147,13 @@ def test_more_classes_than_a_tenth_of_the_rows_are_named(
     known = () if is_taken else ("--classes", ",".join(sorted(set(labels))))
     polyak(*train, *known)
     assert len(LinearModel.load(tmp_path / "m").classes) == classes  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("order", ["auto", "as-is"])
+def test_many_numbers_are_classes_if_they_are_named(order: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,y\n" + "".join(f"{i % 7},{i % 120}\n" for i in range(1200)))
+    train = ("train", path, "--target", "y", "-m", tmp_path / "m", "-q", "--order", order)
+    log_loss = ("--loss", "log_loss", "--recipe", "sgd")
+    assert "too many for classes" in fails(*train, *log_loss)
+    polyak(*train, *log_loss, "--classes", ",".join(map(str, range(120))))
+    assert len(LinearModel.load(tmp_path / "m").classes) == 120  # type: ignore[arg-type]
