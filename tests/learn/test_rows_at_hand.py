@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
@@ -42,6 +43,27 @@ def test_the_loss_is_that_of_new_rows(rows: int) -> None:
     assert model.recent_.left_out
     away = log_loss(y_test, model.predict_proba(test)) - model.recent_loss_
     assert abs(away) < 3.0 * model.recent_.loss_std_err
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_classes_that_words_separate_are_no_loss_of_nearly_zero(seed: int) -> None:
+    # 74 quarters as words, and sizes by which most of six classes are told apart.
+    random = np.random.default_rng(seed)
+    sizes = np.exp(random.normal(3.0, 1.0, 6))
+
+    def drawn(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+        k, quarter = random.integers(0, 6, rows), random.integers(0, 74, rows)
+        takings = sizes[k] * (1.0 + quarter / 60.0) * np.exp(0.15 * random.normal(size=rows))
+        rooms = 50.0 + 3 * k % 5 + 4.0 * random.normal(size=rows)
+        price = 67.0 + 0.6 * quarter + 0.5 * random.normal(size=rows)
+        date = [f"{1998 + q // 4}-Q{q % 4 + 1}" for q in quarter]
+        columns = {"date": date, "takings": takings, "rooms": rooms, "price": price}
+        return pd.DataFrame(columns), k
+
+    (rows, y), (test, y_test) = drawn(470), drawn(20_000)
+    model = ASGDClassifier(random_state=0).fit(rows, y)
+    loss = log_loss(y_test, model.predict_proba(test))
+    assert model.recent_loss_ > 0.9 * loss  # leaving out by one step told 0.43 and 0.55 of it
 
 
 def test_the_weights_are_the_optimum_of_the_penalty() -> None:

@@ -515,6 +515,12 @@ class NewtonSolver:
                 self._count()
         self._scorer.restart()
 
+    @property
+    def rows_a_weight(self) -> float:
+        """The number of rows for each weight that is found together with others."""
+        learned = self._learned
+        return self.clock / max(learned.columns * learned.known.outputs_each, 1)
+
     def can_leave_out(self, rows: int, most: float = MOST_WORK) -> bool:
         """Whether `leaving_out` is worth its cost, at most this many multiplications."""
         columns = len(self._learned.standard)

@@ -154,7 +154,8 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
         step = 2 if sample.outputs > MANY_OUTPUTS else 1
         return [DenseCandidate(penalty) for penalty in DENSE_PENALTIES[::step]]
     if recipe.takes_newton_steps(seen, sample.outputs):
-        newton = [*_newton(recipe, seen, sample.outputs, known), *_additive(recipe, sample, seen)]
+        most = seen if sample.solved else known
+        newton = [*_newton(recipe, seen, sample.outputs, most), *_additive(recipe, sample, seen)]
         if sample.solved:
             return newton
         if (
