@@ -7,6 +7,7 @@ import signal
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import polyak
 from polyak import ASGDClassifier
 
-PLACE = polyak.__path__[0]
+PLACE = str(Path(polyak.__file__).parent)
 TORN = "interrupted in the middle of a batch"
 
 
