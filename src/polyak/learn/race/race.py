@@ -236,7 +236,8 @@ class Race:
         self._converge(given)
         self._leave_out(given)
         if self._has_absurd_rows and not self.recipe.for_inference:
-            self._fit_without_absurd_rows(given)
+            with np.errstate(all="ignore"):
+                self._fit_without_absurd_rows(given)
         lane = self.leader().lane
         if lane.converges:
             lane.converge(given)
