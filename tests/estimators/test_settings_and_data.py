@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.errors import DivergenceError
 
+pd = pytest.importorskip("pandas")
 ROWS, FEW_ROWS = 150, 60
 rng = np.random.default_rng(0)
 X = rng.normal(size=(ROWS, 3))

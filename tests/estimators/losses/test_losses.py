@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from simulated_losses import TARGETS, batch_optimum, made
 from sklearn.base import clone
 from sklearn.linear_model import QuantileRegressor
+from tests.extras import pandas as pd
 
 from polyak import ASGDClassifier, ASGDRegressor
 from polyak.losses import get_loss, names_of
