@@ -51,6 +51,8 @@ CLEARLY = 2.0
 """A candidate is clearly worse than another by this many standard errors, or this many times."""
 SHARES = 3
 """How often the shares of rows out of proportion are found, by the constant of the others."""
+UNEXPLAINED = 0.01
+"""The share of the constant's loss below which rows out of proportion are as features say."""
 SMALL_COPY = 0.25
 """Lanes are copied before a batch where their weights take at most this share of its bytes."""
 SMALL_LANES = 1 << 20
@@ -251,13 +253,11 @@ class Race:
         """Let rows out of proportion count in part, if the fit of the others is clearly better.
 
         One absurd target or weight can ruin every optimum, and the constant by which it is told.
-        It does not where features explain more than half of what the constant loses, these rows
-        included.
+        It does not where features explain next to all that the constant loses, these rows included.
         """
         best = self.left_out[self._best_penalty][RATED]
-        if self.constant is None or CLEARLY * best < self.left_out[self.constant][RATED]:
+        if self.constant is None or best < UNEXPLAINED * self.left_out[self.constant][RATED]:
             return
-
         newton: Any = next(lane for lane in self.lanes if not lane.is_baseline)
         constant: Any = self.baselines[0]
         own, some = 1.0 if given.weights is None else given.weights, given
