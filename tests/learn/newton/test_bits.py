@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from simulated import assert_same, problem, solver_of
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from polyak.learn.newton.block import one_thread
 from polyak.rows.sparse import as_rows
 
 LOSSES = ("squared_error", "log_loss", "squared_hinge")
@@ -69,6 +70,42 @@ def test_threads_of_blas_leave_no_trace():
         np.testing.assert_array_equal(array, lanes[1].state()[1][name], err_msg=name)
     coef, intercept = (lane.weights() for lane in lanes)
     np.testing.assert_array_equal(coef[0], intercept[0])
+
+
+def test_an_interrupt_leaves_the_limit_working():
+    """Also on the way in and out, where a count of those inside would stay too high."""
+
+    def interrupted(number):
+        left = number
+
+        def count(frame, event, _):
+            nonlocal left
+            left -= event in ("call", "return")
+            if not left:
+                raise KeyboardInterrupt
+
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            with one_thread.one_blas_thread():
+                pass
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.setprofile(before)
+        return False
+
+    def threads():
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    number = 1
+    with threadpool_limits(2, user_api="blas"):
+        while interrupted(number):
+            with one_thread.one_blas_thread():
+                assert threads() == {1}
+            assert threads() == {2}
+            number += 1
+    assert number > 20
 
 
 def test_the_lane_gives_threads_back():

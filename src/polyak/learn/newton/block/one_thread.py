@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+from weakref import WeakSet
+
+
+class _Visit:
+    """One stay inside: gone with the frame that holds it, also where an interrupt ended that."""
 
 
 class _OneThread:
@@ -25,25 +30,26 @@ class _OneThread:
         self.own = [one for one in found if getattr(one, "threading_layer", "") == "openmp"]
         self.shared = [one for one in found if one not in self.own]
         self.lock = threading.Lock()
-        self.inside = 0
-        self.before: list[int] = []
+        self.inside: WeakSet[_Visit] = WeakSet()
+        self.before: list[int] = []  # what is to be restored; nothing when it has been
 
-    def enter(self) -> list[int]:
+    def enter(self, visit: _Visit) -> list[int]:
         with self.lock:
             if not self.inside:
-                self.before = [library.get_num_threads() for library in self.shared]
+                self.before = self.before or [one.get_num_threads() for one in self.shared]
                 _set_threads(self.shared, [1] * len(self.shared))
-            self.inside += 1
+            self.inside.add(visit)
         before = [library.get_num_threads() for library in self.own]
         _set_threads(self.own, [1] * len(self.own))
         return before
 
-    def leave(self, before: list[int]) -> None:
+    def leave(self, visit: _Visit, before: list[int]) -> None:
         _set_threads(self.own, before)
         with self.lock:
-            self.inside -= 1
+            self.inside.discard(visit)
             if not self.inside:
                 _set_threads(self.shared, self.before)
+                self.before = []
 
 
 def _set_threads(libraries: list[Any], numbers: list[int]) -> None:
@@ -63,9 +69,9 @@ if hasattr(os, "register_at_fork"):  # the lock may be held by a thread that doe
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, so that bits do not depend on the number of processors."""
-    guard = _one_thread()
-    before = guard.enter()
+    guard, visit = _one_thread(), _Visit()
+    before = guard.enter(visit)
     try:
         yield
     finally:
-        guard.leave(before)
+        guard.leave(visit, before)
