@@ -118,6 +118,21 @@ def test_rare_positives_that_come_late(rare: tuple[Any, Any], stream: bool) -> N
         assert abs(recent.loss - loss(model)) < 2 * recent.loss_std_err
 
 
+@pytest.mark.parametrize(("rows", "counted"), [(2400, 1211), (3000, 1000), (5500, 1500)])
+@pytest.mark.parametrize("stream", [False, True])
+def test_losses_count_since_the_penalty_was_found(rows: int, counted: int, stream: bool) -> None:
+    """At 2,000 and 4,000 rows, or earlier where fewer than a quarter of these came since."""
+    many, classes = made(rows)
+    model = ASGDClassifier(random_state=0)
+    if stream:
+        model.partial_fit(many, classes, classes=np.arange(5))
+    else:
+        model.fit(many, classes)
+    assert model.recent_.rows == counted
+    if counted < rows / 2:
+        assert model.progressive_loss_ == model.recent_loss_
+
+
 def test_several_targets() -> None:
     rng = np.random.default_rng(0)
     rows, _ = made(3000, 2, width=1100)

@@ -78,6 +78,11 @@ class DenseLane(Lane):
         return self.problem.one_vs_rest
 
     @property
+    def counts_from(self) -> int:
+        """Rows before were scored by weights of fewer rows, at penalties that were dropped."""
+        return self.solver.tells_from
+
+    @property
     def fewest(self) -> int:
         """All stay: those that are far from the best cost nothing."""
         return len(self.numbers)

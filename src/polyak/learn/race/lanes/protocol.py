@@ -186,8 +186,6 @@ class Lane(Protocol):
         How the rows learned last count where candidates are compared, if this lane sets that.
     terms : Terms or None
         What rows are expanded in before its weights apply.
-    counts_from : int
-        The row from which on losses are those of models like its own: before, they lacked pairs.
     """
 
     kinds: ClassVar[tuple[type[Any], ...]]
@@ -195,7 +193,6 @@ class Lane(Protocol):
     candidates: list[Any]
     limits: Floats | None = None
     terms: Terms | None = None
-    counts_from: int = 0
 
     def __init__(
         self, numbers: list[int], candidates: list[Any], recipe: Recipe, problem: Problem
@@ -262,6 +259,11 @@ class Lane(Protocol):
     def softmax(self) -> bool:
         """Whether the probabilities of its classes are a softmax of their scores."""
         return False
+
+    @property
+    def counts_from(self) -> int:
+        """The row from which on losses are those of models like its own, in pairs and penalty."""
+        return 0
 
     @property
     def fewest(self) -> int:

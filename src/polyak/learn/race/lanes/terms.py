@@ -46,6 +46,7 @@ class TermsLane(NewtonRacer):
     """Newton steps on rows that are expanded in terms, each with a penalty of its own."""
 
     kinds = (TermsCandidate,)
+    counts_from = 0
 
     def __init__(
         self,
