@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from polyak.data.text import BLOCK_BYTES, LONGEST_LINE
 from polyak.model.dialect import Dialect
 from polyak.processors import number_of_threads
-from polyak.storage.feature_names import MOST_NAMES
+from polyak.storage.feature_names import DEFAULT_BITS, MOST_NAMES
 
 if TYPE_CHECKING:
     from polyak.model.features import Hashing
@@ -48,8 +48,8 @@ class Columns:
         The longest run of words that is a feature.
     interact : tuple of str
         Columns to cross, such as ``"origin:dest"``.
-    bits : int
-        Hashed features share 2^bits slots.
+    bits : int, optional
+        Hashed features share 2^bits slots: 2^18 by default, fewer where classes are many.
     names : int, optional
         How many hashed features keep their name in a model, those with the largest weights; by
         default 100,000, and none for VW text, which is read faster without.
@@ -72,11 +72,11 @@ class Columns:
     text: tuple[str, ...] = ()
     ngrams: int = 1
     interact: tuple[str, ...] = ()
-    bits: int = 18
+    bits: int | None = None
     names: int | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bits <= 30:
+        if not 1 <= self.slot_bits <= 30:
             raise ValueError(f"bits must be from 1 to 30, not {self.bits}")
         if not 1 <= self.ngrams <= 8:
             raise ValueError(f"ngrams must be from 1 to 8, not {self.ngrams}")
@@ -87,6 +87,11 @@ class Columns:
             raise ValueError("a positive value needs a target column")
         if self.names is not None and self.names < 0:
             raise ValueError(f"the number of names must not be negative, unlike {self.names}")
+
+    @property
+    def slot_bits(self) -> int:
+        """The bits of slots, as far as classes are not too many for them."""
+        return DEFAULT_BITS if self.bits is None else self.bits
 
     @property
     def names_to_keep(self) -> int:

@@ -151,7 +151,7 @@ class Stream:
         """What identifies this data: sizes and first bytes, neither names nor dates."""
         return self._reader.fingerprint()
 
-    def read_as(self, schema: Schema, dtype: DTypeLike) -> None:
+    def read_as(self, schema: Schema, dtype: DTypeLike | None) -> None:
         """Read a table's columns in other units, as long as no batch was asked for."""
         self._reader.read_as(schema, dtype)  # type: ignore[attr-defined]
         self.schema, self.n_features = schema, schema.n_features

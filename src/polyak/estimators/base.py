@@ -163,6 +163,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         y = self._checked_targets(X, y, **checks)
         if reset:
             self._choose_representation(X, means if finite else None)
+            if self._schema is not None and self._schema.is_hashed:
+                numbers = checks.get("y_numeric", False)
+                values = y.shape[1] if y.ndim == 2 else 1 if numbers else len({*y.tolist()})
+                self._schema = self._schema.with_room_for(values)
         if finite and self._schema is None:
             return X, y
         rows, names = self._encoded(X)
@@ -190,6 +194,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 parts.insert(0, self._first)
             whole = join_data(parts)
             self._choose_representation(head(whole.rows, SCHEMA_ROWS))
+            if self._schema is not None:
+                labels, targets = len(getattr(self, "classes_", ())), whole.targets
+                values = labels if targets.ndim == 1 else targets.shape[1]
+                self._schema = self._schema.with_room_for(values)
             few = len(whole.targets) < SCHEMA_ROWS
             self._first = copy.deepcopy(whole) if few else None
         encoded = []

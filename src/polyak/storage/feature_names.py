@@ -13,6 +13,8 @@ from polyak._core import hash_name
 PREFIX = "names."
 MOST_NAMES = 100_000
 """Default number of hashed features whose names a model keeps."""
+DEFAULT_BITS = 18
+"""Hashed features share 2^18 buckets, unless more or fewer are asked for or outputs are many."""
 
 
 def names_to_see(most: int) -> int:

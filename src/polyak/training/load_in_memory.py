@@ -82,15 +82,32 @@ def load_in_memory(job: Job) -> LoadedRows | None:
     # Tables are read as estimators read frames: in 64 bits.
     stream.read_as(schema if plain is None else plain.schema, np.float64)
     loaded = _read(job, stream)
-    if loaded is None or plain is None:
-        return loaded
-    matrix = matrix_of(loaded.data.rows)
-    if np.isnan(matrix).any():
-        stream = _open(job)
-        stream.read_as(schema, np.float64)
-        return _read(job, stream)
-    loaded.data, loaded.plain = loaded.data._replace(rows=matrix), plain
-    return loaded
+    if loaded is None:
+        return None
+    if plain is None:
+        narrower = schema
+        if schema.is_hashed and job.reading.columns.bits is None:
+            narrower = schema.with_room_for(_outputs(job, loaded.data.targets))
+        if narrower is schema:
+            return loaded
+        schema = narrower
+    else:
+        matrix = matrix_of(loaded.data.rows)
+        if not np.isnan(matrix).any():
+            loaded.data, loaded.plain = loaded.data._replace(rows=matrix), plain
+            return loaded
+    stream = _open(job)
+    stream.read_as(schema, np.float64)
+    return _read(job, stream)
+
+
+def _outputs(job: Job, targets: NDArray[Any]) -> int:
+    """Return how many weights a feature has."""
+    if targets.ndim == 2:
+        return int(targets.shape[1])
+    if not get_loss(job.recipe.loss).classifies:
+        return 1
+    return len(labels_in(targets) if job.classes is None else job.classes)
 
 
 def _open(job: Job) -> Stream:

@@ -158,12 +158,20 @@ class TrainingLoop:
 
     def _take_schema(self, stream: Stream) -> None:
         """Take from a table's schema what the learner has to know."""
-        self._schema = stream.schema
-        if self._schema is not None:
+        schema, reading = stream.schema, self._job.reading
+        if schema is not None:
             named = self._learner.classes is not None
-            classes = self._schema.classes_for(self._learner.loss, named=named)
+            classes = schema.classes_for(self._learner.loss, named=named)
             if self._learner.classes is None:
                 self._learner.classes = classes
+            outputs = stream.outputs
+            if self._learner.loss.classifies and schema.target is not None:
+                known = self._learner.classes
+                outputs = schema.target.values if known is None else len(known)
+            if reading.columns.bits is None and schema.with_room_for(outputs) is not schema:
+                schema = schema.with_room_for(outputs)
+                stream.read_as(schema, reading.dtype)
+        self._schema = schema
         self._learner.columns = stream.columns() if self._job.recipe.needs_columns else None
         if self._learner.columns is not None:
             self._learner.columns.lookup = self._known_names

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.data.made_tables import flights
+from tests.data.made_tables import flights, write
 from tests.extras import pandas as pd
 from tests.extras import polars as pl
 from tests.extras import pyarrow as pa
 
-from polyak import ASGDClassifier, ASGDRegressor, LinearModel
+from polyak import ASGDClassifier, ASGDRegressor, LinearModel, Recipe
 from polyak.data.open import open_stream
+from polyak.data.options import Columns, ReadOptions
+from polyak.training.job import Job
+from polyak.training.loop import train
 
 TABLE = flights(2500).filter(pa.compute.is_valid(flights(2500).column("delay")))
 Y = TABLE.column("delay").to_numpy()
@@ -94,3 +98,29 @@ def test_the_index_that_pandas_writes_is_left_out(library: str) -> None:
     with pytest.warns(UserWarning, match="numbers the rows; it is left out"):
         model = ASGDRegressor(random_state=0).fit(frame, np.tile([1.0, 2.0], 100))
     np.testing.assert_allclose(model.predict(frame), np.tile([1.0, 2.0], 100), atol=1e-3)
+
+
+def test_words_beside_many_classes_share_fewer_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polyak.model.schema.MOST_WEIGHTS", 1 << 14)
+    rng, width = np.random.default_rng(0), (1 << 10) + 3
+    words = pa.array([f"w{code}" for code in rng.integers(0, 9, 240)])
+    frame = pa.table({"word": words, "number": rng.normal(size=240)})
+    y = np.array([f"class {code}" for code in rng.permutation(np.arange(240) % 12)])
+    how = {"recipe": "sgd", "random_state": 0}
+    fitted = ASGDClassifier(**how).fit(frame, y)
+    part = ASGDClassifier(**how).partial_fit(frame, y, classes=np.unique(y))
+    assert fitted.coef_.shape == part.coef_.shape == (12, width)
+    assert ASGDRegressor(**how).fit(frame, np.arange(240.0)).coef_.shape == ((1 << 14) + 3,)
+
+    path = write(frame.append_column("class", pa.array(y)), tmp_path / "t.csv")
+    recipe, reading = Recipe(recipe="sgd"), ReadOptions(columns=Columns(target="class"))
+    job = Job(source=str(path), recipe=recipe, reading=reading)
+    by_hand = ReadOptions(columns=Columns(target="class", bits=12))
+    jobs = (job, replace(job, order="as-is"), replace(job, reading=by_hand))
+    shell, streamed, asked = (train(one).model for one in jobs)
+    seen = len(shell.weights)  # up to the last bucket with a word
+    np.testing.assert_array_equal(shell.weights, fitted.to_model().weights[:seen])
+    assert seen <= width
+    assert len(streamed.weights) <= width < len(asked.weights)

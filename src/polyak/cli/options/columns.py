@@ -54,9 +54,9 @@ def add_columns(parser: Parser) -> None:
     hashing.add_argument(
         "--bits",
         type=positive,
-        default=18,
         metavar="B",
-        help="hash categories and words into 2^B slots (default: 18)",
+        help="hash categories and words into 2^B slots (default: 18; for tables of more than 32 "
+        "classes fewer)",
     )
     hashing.add_argument(
         "--names",

@@ -52,7 +52,7 @@ def _hashing(columns: Columns) -> Hashing:
     crossed = tuple(tuple(names.split(":")) for names in columns.interact)
     if columns.offset not in (None, "base"):
         raise DataError(f"the offset of VW text is called base, not {columns.offset}")
-    return Hashing(columns.bits, crossed, columns.drop, columns.offset is not None)
+    return Hashing(columns.slot_bits, crossed, columns.drop, columns.offset is not None)
 
 
 class VwReader(LineReader):

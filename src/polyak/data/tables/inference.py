@@ -98,7 +98,7 @@ def choose_schema(
         weight=wanted.weight,
         exposure=wanted.exposure,
         offset=wanted.offset,
-        bits=wanted.bits,
+        bits=wanted.slot_bits,
         ngrams=wanted.ngrams,
         interactions=_interactions(columns, wanted, source),
         written={n: format for n, format in formats.items() if format not in STANDARD.values()},

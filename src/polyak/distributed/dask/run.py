@@ -136,7 +136,7 @@ def _with_schema(
     for X, home in looks:
         head = work.value(work.task("head", _head, X, home=home))
         if len(head):  # inferred in this process, so that the user sees its warnings
-            schema = find_schema(head, Columns())
+            schema = find_schema(head, Columns()).with_room_for(len(how.classes or ()))
             reading = replace(how.reading, n_features=schema.n_features)
             return replace(how, schema=schema, reading=reading)
     return how
