@@ -56,6 +56,8 @@ class Fit:
         Whether the rows will be fitted again, with more of them.
     tolerance : float
         The share of the mean loss below which a promised decrease ends the steps.
+    alone : bool
+        Whether all penalties are to have the weights of the leading one.
     """
 
     objective: Objective
@@ -69,6 +71,7 @@ class Fit:
     due: bool
     provisional: bool
     tolerance: float = TOLERANCE
+    alone: bool = False
 
     def information(self) -> Information:
         """Return what is known of all rows; after a provisional fit nothing but weights is new."""
@@ -137,7 +140,8 @@ class Fit:
         # As `fit` ends at the optimum of all rows, so do streams of one block.
         is_all = not self.provisional and len(Z) == self.rows and self.objective.for_inference
         tolerance = min(CONVERGED if is_all else TOLERANCE, self.tolerance)
-        fit = partial(learn_block, keep=keep, tolerance=tolerance, intercept=intercept)
+        own = {"tolerance": tolerance, "intercept": intercept, "alone": self.alone}
+        fit = partial(learn_block, keep=keep, **own)
         for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
             if past.G is not None and self.objective.is_ridge:
                 block = replace(block, rarity=rarity(past.G, penalty.shrink[:, self.lead]))

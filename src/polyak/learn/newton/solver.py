@@ -214,7 +214,8 @@ class NewtonSolver:
             self._leave(TOO_MANY)
             return
         self._scorer.counted = self._held.count
-        self._fit(provisional=provisional, tolerance=TOLERANCE if provisional else AT_HAND)
+        tolerance = TOLERANCE if provisional else AT_HAND
+        self._fit(provisional=provisional, tolerance=tolerance, alone=provisional)
 
     def __len__(self) -> int:
         return len(self.objective.penalties) * self.objective.outputs
@@ -408,7 +409,9 @@ class NewtonSolver:
 
     # -- the fit -------------------------------------------------------------------------------
 
-    def _fit(self, *, provisional: bool, tolerance: float = TOLERANCE) -> None:
+    def _fit(
+        self, *, provisional: bool, tolerance: float = TOLERANCE, alone: bool = False
+    ) -> None:
         """Refit the weights to all rows so far; unless it is provisional, forget the held rows.
 
         The held rows of a provisional fit are fitted again with the next ones, so that the weights
@@ -440,6 +443,7 @@ class NewtonSolver:
             due=due,
             provisional=provisional and learned.smoothing is None,
             tolerance=tolerance,
+            alone=alone,
         )
         known = fit.information()
         if known.is_finite() and learned.smoothing is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyak import _core
 from polyak.learn.newton.block.algebra import Equations, solve
@@ -39,6 +39,10 @@ class Ridge:
 
     def __init__(self, shrink: Floats) -> None:
         self.shrink = shrink
+
+    def of_penalties(self, places: ArrayLike) -> Ridge:
+        """Return those at these places."""
+        return Ridge(self.shrink[:, places])
 
     def rest(self, W: Floats) -> Floats | float:
         """Return the penalty without the squares, a number per column."""
@@ -81,6 +85,11 @@ class Sparse(Ridge):
     def __init__(self, shrink: Floats, threshold: Floats, signs: Floats, held: Floats) -> None:
         super().__init__(shrink)
         self.threshold, self.signs, self.held = threshold, signs, held
+
+    def of_penalties(self, places: ArrayLike) -> Sparse:
+        """Return those at these places."""
+        own = (self.shrink[:, places], self.threshold[:, places])
+        return Sparse(*own, self.signs, self.held)
 
     def rest(self, W: Floats) -> Floats | float:
         """Return the sum of absolute values, a number per column."""

@@ -12,8 +12,8 @@ the leading one: computing it is what costs, and a line search makes up for the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ CONVERGED = 1e-10
 one leaves far less undone."""
 BY_OLD_HESSIAN = 0.1
 """The factor of the tolerance for a step by the Hessian of other weights: it leaves more undone."""
+NEIGHBOURS, STEPS_OF_OTHERS = 1e-5, 3
+"""The tolerance for the neighbours of a penalty that go on from its optimum, and the steps by its
+Hessian that they take together."""
 MOST_STEPS, MOST_HALVINGS = 25, 40
 SHORT = 0.25
 """The length of a step, as a share of the whole one, below which the next uses a majorizer."""
@@ -92,6 +95,14 @@ class QuadraticSummary:
     W: Floats
     is_optimum: bool = True
 
+    def have_same_weights(self) -> bool:
+        """Whether there are several penalties, and weights do not depend on them yet."""
+        return self.W.shape[1] > 1 and bool((self.W == self.W[:, :1]).all())
+
+    def of_penalty(self, place: int) -> QuadraticSummary:
+        """Return the summary of a single penalty."""
+        return replace(self, P=self.P[:, [place]], W=self.W[:, [place]])
+
     def hessian_with(self, hessian: Floats) -> Floats:
         """Return the Hessian of these rows and of a block."""
         return hessian if self.G is None else hessian + self.G
@@ -134,8 +145,12 @@ def learn_block(
     tolerance: float = TOLERANCE,
     first: Floats | None = None,
     intercept: bool | None = None,
+    alone: bool = False,
 ) -> QuadraticSummary:
     """Minimise for every penalty; return the summary of all rows.
+
+    Where no rows came before, and all penalties have the same weights, the leading one goes alone,
+    and the others begin where it ended: steps of one cost a part of those of all.
 
     Parameters
     ----------
@@ -158,7 +173,17 @@ def learn_block(
         Whether the first column is an intercept. If it is known, steps for a loss with a log link
         start from the best constant where the past's weights have a higher loss: a step lowers a
         score that is far too high by one, and does not come back from a loss of 1e133.
+    alone : bool
+        Whether the others are to have its weights, since these rows are the start of more.
     """
+    if alone or (past.G is None and past.have_same_weights()):
+        own = (past.of_penalty(lead), penalty.of_penalties([lead]), 0, rows)
+        some = None if scores is None else scores[:, [lead]]
+        how: Any = {"tolerance": tolerance, "first": first, "intercept": intercept}
+        found = learn_block(loss, block, *own, scores=some, keep=not alone, **how)
+        if alone:
+            return replace(past, W=np.repeat(found.W, past.W.shape[1], axis=1))
+        return _learn_others(loss, block, found, penalty, lead, rows, max(tolerance, NEIGHBOURS))
     G, W, GD = past.G, past.W, np.zeros_like(past.W)  # the last is G (w - w0)
     S, values, gradient = (
         block.look_at(loss, W) if scores is None else block.look(loss, scores, None)
@@ -211,6 +236,58 @@ def learn_block(
     return QuadraticSummary(hessian, P, W, is_optimum)
 
 
+def _learn_others(
+    loss: Loss,
+    block: RowsToLearn,
+    alone: QuadraticSummary,
+    penalty: Ridge,
+    lead: int,
+    rows: int,
+    tolerance: float,
+) -> QuadraticSummary:
+    """Minimise for the other penalties from the leading one's optimum on; no rows came before.
+
+    A few steps by its Hessian bring those that are not there yet to theirs. Of few columns, those
+    that are still on their way have Hessians of their own then.
+    """
+    models, near = penalty.shrink.shape[1], slice(max(lead - 1, 0), lead + 2)
+    W = np.repeat(alone.W, models, axis=1)
+    look = (np.repeat(one, models, axis=-1) for one in block.look_at(loss, alone.W))
+    (S, values, P), enough = look, np.full(models, max(tolerance, TOLERANCE))
+    enough[near] = tolerance
+    assert alone.G is not None
+    step = penalty.steps(alone.G, lead, block.threads)
+    for _ in range(STEPS_OF_OTHERS):
+        D = step(P + penalty.shrink * W, W)
+        D[:, ~np.isfinite(D).all(axis=0)] = 0.0
+        promised = _line(penalty, W, D, P).promised
+        whole = np.maximum(values / len(block), ROUNDING) * rows
+        left = np.flatnonzero(promised > 2.0 * enough * whole)
+        if not len(left):
+            break
+        D = D[:, left]
+        line = _line(penalty.of_penalties(left), W[:, left], D, P[:, left])
+        length, found = _search(loss, block, S[..., left], D, values[left], line)
+        W[:, left] -= length * D
+        S[..., left], values[left], P[:, left] = found
+    for place in left if len(W) <= WIDE else []:
+        start = QuadraticSummary(None, np.zeros_like(W[:, [place]]), W[:, [place]])
+        after = learn_block(
+            loss,
+            block,
+            start,
+            penalty.of_penalties([place]),
+            0,
+            rows,
+            scores=S[..., [place]],
+            keep=False,
+            tolerance=enough[place],
+        )
+        W[:, place], P[:, place] = after.W[:, 0], after.P[:, 0]
+    _recover_diverged(loss, block, values, lead, (W, P))
+    return QuadraticSummary(alone.G, P, W, alone.is_optimum)
+
+
 def _best_constant(loss: Loss, rows: RowsToLearn, *, fit_intercept: bool) -> tuple[float, float]:
     """Return the best constant of rows of one output, and the sum of their losses there."""
     targets = rows.targets.reshape(len(rows))
@@ -252,6 +329,12 @@ class _Line:
         squares = length * self.linear - 0.5 * length**2 * self.square
         there = self.W - length * self.D
         return squares + (self.penalty.rest(self.W) - self.penalty.rest(there))
+
+
+def _line(penalty: Ridge, W: Floats, D: Floats, gradient: Floats) -> _Line:
+    """Return the line along a step where no rows came before."""
+    pull = penalty.shrink * W
+    return _Line(penalty, W, D, pull, np.zeros_like(D), inner(gradient + pull, D))
 
 
 def _search(
