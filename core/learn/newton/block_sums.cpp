@@ -93,6 +93,13 @@ void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t cou
     squares[k] += z * z;
     varied[k] += value != 0.0 ? 1.0 : 0.0;
   };
+  bool all = count == block.columns && share_of_nonzeros(block) > 0.5;
+  for (int64_t k = 0; k < count && all; ++k) all = places[k] == k;
+  if (all) {  // a zero adds nothing
+    for (int64_t i = 0; i < block.count; ++i)
+      for (int64_t k = 0; k < count; ++k) add(double(block[i][k]), k);
+    return;
+  }
   if (4 * count < block.columns) {
     for (int64_t i = 0; i < block.count; ++i)
       for (int64_t k = 0; k < count; ++k) add(double(block[i][places[k]]), k);

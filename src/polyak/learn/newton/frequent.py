@@ -178,7 +178,11 @@ def without_others(known: Information, columns: NDArray[np.int64]) -> Informatio
 
 def features_seen(rows: Rows) -> int:
     """Return the number of features that any of the rows has, that is, a value other than zero."""
-    return len(feature_counts(rows)[0])
+    if isinstance(rows, SparseRows):
+        return len(feature_counts(rows)[0])
+    there = rows[:ROWS_THAT_TELL].any(axis=0)  # most are in one of the first rows already
+    there[~there] = rows[ROWS_THAT_TELL:, ~there].any(axis=0)
+    return int(there.sum())
 
 
 def feature_counts(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

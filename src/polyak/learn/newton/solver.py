@@ -421,7 +421,10 @@ class NewtonSolver:
         learned.standard.find_spreads(features, self.threads)
         if not self._before and self.objective.fit_intercept:
             mean = features.mean(axis=0, dtype=np.float64)
-            features -= learned.move_centres(mean, features.var(axis=0))
+            squares = np.einsum("ij,ij->j", features, features) / len(features)
+            shift = learned.move_centres(mean, squares - mean * mean)
+            if shift.any():
+                features -= shift
         counted = replace(
             learned,
             standard=learned.standard.with_rows(features, self.threads),

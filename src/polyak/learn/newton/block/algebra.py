@@ -339,7 +339,7 @@ def _each_definite(matrix: Floats, shrink: Floats) -> Floats | None:
 
 def inner(some: Floats, others: Floats) -> Floats:
     """Return the inner products of columns."""
-    return np.asarray(np.einsum("it,it->t", some, others))
+    return np.asarray((some * others).sum(axis=0))
 
 
 # -- rows that are fewer than their columns ------------------------------------------------------

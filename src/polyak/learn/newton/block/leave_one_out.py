@@ -149,7 +149,8 @@ class Spectrum:
         >>> spectrum.leverages(Z, np.array([1.0]), np.ones(1)).T.round(6)
         array([[0.777778, 0.333333, 0.777778]])
         """
-        along = (Z[:, Z.shape[1] - len(self.mean) :] - self.mean) @ self.axes
+        along = Z[:, Z.shape[1] - len(self.mean) :] @ self.axes
+        along -= self.mean @ self.axes
         found = np.square(along, out=along) @ (1.0 / (times * self.values[:, None] + penalties))
         return np.asarray(found + 1.0 / (times * self.weight))
 

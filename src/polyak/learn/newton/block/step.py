@@ -33,7 +33,7 @@ CONVERGED = 1e-10
 one leaves far less undone."""
 BY_OLD_HESSIAN = 0.1
 """The factor of the tolerance for a step by the Hessian of other weights: it leaves more undone."""
-NEIGHBOURS, STEPS_OF_OTHERS = 1e-5, 3
+NEIGHBOURS, STEPS_OF_OTHERS = 1e-5, 6
 """The tolerance for the neighbours of a penalty that go on from its optimum, and the steps by its
 Hessian that they take together."""
 MOST_STEPS, MOST_HALVINGS = 25, 40
