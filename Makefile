@@ -21,12 +21,13 @@ demo: $(VENV)/.installed-tables
 	@echo; $(PY) -m reproduction.demo
 # Units, contracts and one example of each promise; then, in test-slow, kills, clusters, real data,
 # a browser, all of scikit-learn's checks and the matrix of sources and ways.
-PYTEST := $(PY) -m pytest -n auto --maxprocesses 4 --dist worksteal
+PYTEST_ARGS := -m pytest -n auto --maxprocesses 4 --dist worksteal
+PYTEST := $(PY) $(PYTEST_ARGS)
 test: $(VENV)/.installed-test
 	$(PYTEST)
 # The estimators with the required dependencies alone: a test that needs an extra skips itself.
 test-base: .venv-base/.installed
-	.venv-base/bin/python -m pytest tests/estimators
+	.venv-base/bin/python $(PYTEST_ARGS) tests/estimators
 test-slow: $(VENV)/.installed-test
 	$(PYTEST) -m slow $(patsubst %,--ignore=%,$(CLUSTERS))
 	$(PY) -m pytest -m slow $(CLUSTERS)
@@ -73,7 +74,8 @@ $(VENV)/.installed-%: $(VENV)/.installed
 	@touch $@
 .venv-base/.installed: $(CORE)
 	test -d .venv-base || python3 -m venv .venv-base
-	.venv-base/bin/python -m pip -q install --upgrade $(BUILD_TOOLS) "pytest>=8" "hypothesis>=6.100"
+	.venv-base/bin/python -m pip -q install --upgrade $(BUILD_TOOLS) "pytest>=8" "pytest-xdist>=3.5" \
+	  "hypothesis>=6.100"
 	.venv-base/bin/python -m pip -q install --no-build-isolation -C build-dir=build/base -e .
 	@touch $@
 # The compiled loops of the paper's rivals, which the package does not contain.
