@@ -140,14 +140,13 @@ class Fit:
         # As `fit` ends at the optimum of all rows, so do streams of one block.
         is_all = not self.provisional and len(Z) == self.rows and self.objective.for_inference
         tolerance = min(CONVERGED if is_all else TOLERANCE, self.tolerance)
-        own = {"tolerance": tolerance, "intercept": intercept, "alone": self.alone}
-        fit = partial(learn_block, keep=keep, **own)
+        fit = partial(learn_block, keep=keep, tolerance=tolerance, intercept=intercept)
         for k, (block, past) in enumerate(zip(blocks, summaries, strict=True)):
             if past.G is not None and self.objective.is_ridge:
                 block = replace(block, rarity=rarity(past.G, penalty.shrink[:, self.lead]))
             scores = None if self.start is None else self.start[..., k]
             how = (self._loss(k), block, past, penalty, self.lead, self.rows)
-            found.append((block, fit(*how, scores=scores)))
+            found.append((block, fit(*how, scores=scores, alone=self.alone)))
         return found
 
     def _weights_of_few(self) -> Floats:

@@ -180,7 +180,9 @@ def features_seen(rows: Rows) -> int:
     """Return the number of features that any of the rows has, that is, a value other than zero."""
     if isinstance(rows, SparseRows):
         return len(feature_counts(rows)[0])
-    there = rows[:ROWS_THAT_TELL].any(axis=0)  # most are in one of the first rows already
+    there = np.asarray(
+        rows[:ROWS_THAT_TELL].any(axis=0)
+    )  # most are in one of the first rows already
     there[~there] = rows[ROWS_THAT_TELL:, ~there].any(axis=0)
     return int(there.sum())
 

@@ -409,9 +409,7 @@ class NewtonSolver:
 
     # -- the fit -------------------------------------------------------------------------------
 
-    def _fit(
-        self, *, provisional: bool, tolerance: float = TOLERANCE, alone: bool = False
-    ) -> None:
+    def _fit(self, *, provisional: bool, tolerance: float = TOLERANCE, alone: bool = False) -> None:
         """Refit the weights to all rows so far; unless it is provisional, forget the held rows.
 
         The held rows of a provisional fit are fitted again with the next ones, so that the weights

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from polyak import _core
 from polyak.learn.newton.block.algebra import Equations, solve
@@ -40,9 +40,14 @@ class Ridge:
     def __init__(self, shrink: Floats) -> None:
         self.shrink = shrink
 
-    def of_penalties(self, places: ArrayLike) -> Ridge:
+    def of_penalties(self, places: NDArray[np.intp] | list[int]) -> Ridge:
         """Return those at these places."""
         return Ridge(self.shrink[:, places])
+
+    @property
+    def sizes(self) -> Floats:
+        """How large each is."""
+        return np.asarray(self.shrink.sum(axis=0))
 
     def rest(self, W: Floats) -> Floats | float:
         """Return the penalty without the squares, a number per column."""
@@ -86,10 +91,15 @@ class Sparse(Ridge):
         super().__init__(shrink)
         self.threshold, self.signs, self.held = threshold, signs, held
 
-    def of_penalties(self, places: ArrayLike) -> Sparse:
+    def of_penalties(self, places: NDArray[np.intp] | list[int]) -> Sparse:
         """Return those at these places."""
         own = (self.shrink[:, places], self.threshold[:, places])
         return Sparse(*own, self.signs, self.held)
+
+    @property
+    def sizes(self) -> Floats:
+        """How large each is."""
+        return np.asarray((self.shrink + self.threshold).sum(axis=0))
 
     def rest(self, W: Floats) -> Floats | float:
         """Return the sum of absolute values, a number per column."""
