@@ -18,6 +18,7 @@ from polyak import ASGDClassifier, ASGDRegressor
 from polyak.cli.commands import inspect
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.plan import Sample, plan_race
 from polyak.model.linear import LinearModel
 
 ROWS = 2000
@@ -79,6 +80,24 @@ def test_two_classes_of_many_columns() -> None:
         for r in (rows[1500:],)
     )
     assert log_loss(y[1500:], model.predict_proba(rows[1500:])) < 1.02 * batch
+
+
+def test_long_tails_and_few_weights() -> None:
+    """200 weights: with long tails Newton steps and averaged SGD end at the constant."""
+    rng = np.random.default_rng(0)
+    logs = rng.normal(size=(8000, 100))
+    y = np.argmax(logs @ rng.normal(size=(100, 3)) + rng.gumbel(size=(8000, 3)), axis=1)
+    rows = StandardScaler().fit_transform(np.exp(2.5 * logs))
+    given, new = (rows[:6000], y[:6000]), rows[6000:]
+    model = ASGDClassifier(max_iter=1, random_state=0).fit(*given)
+    assert model.method_ == "dense"
+    batch = LogisticRegression(C=1e-3).fit(*given)
+    ours, best = (log_loss(y[6000:], one.predict_proba(new)) for one in (model, batch))
+    assert ours < 1.02 * best
+    for other in ({}, {"may_drift": True}, {"solved": True}):
+        sample = Sample(rows[:1000], rows[:1000], 3, one_vs_rest=True, **other)
+        methods = {one.method for one in plan_race(Recipe(loss="log_loss"), sample)}
+        assert ("dense" in methods) == (not other)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from polyak.learn.recipes.candidates import (
     TermsCandidate,
     most_candidates,
 )
-from polyak.learn.recipes.recipe import OF_AVERAGING, Recipe
+from polyak.learn.recipes.recipe import MANY_WEIGHTS, OF_AVERAGING, SEVERAL_WEIGHTS, Recipe
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,
@@ -204,7 +204,7 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
         return False
     times = (outputs - 1) ** 2 if together else outputs
     work = len(rows) * float(seen + 1) ** 2 * times
-    sample = Sample(rows, rows, outputs, one_vs_rest=several)
+    sample = Sample(rows, rows, outputs, one_vs_rest=several, solved=True)
     needed = PEAK_BYTES_PER_FEATURE * sample.width * outputs * FEWEST_CANDIDATES
     if needed > free_memory():
         return False  # and the race refuses the row
@@ -218,7 +218,9 @@ def _is_dense(recipe: Recipe, sample: Sample, seen: int) -> bool:
         return False
     if sample.one_vs_rest and not recipe.takes_softmax:
         return False
-    if not recipe.takes_dense_rows(seen, sample.outputs):
+    # Candidates of constant rates, for streams that drift, race with Newton steps alone.
+    most = MANY_WEIGHTS if sample.solved or sample.may_drift else SEVERAL_WEIGHTS
+    if not recipe.takes_dense_rows(seen, sample.outputs, most):
         return False
     from polyak.learn.dense.solver import FIRST_SOLVE  # only where it may be needed
 
