@@ -228,9 +228,9 @@ class Learner:
         """
         if self.race is None and len(self._first):
             given = self._first.joined()
-            self._begin(given)
-            if last and self.recipe.is_additive:
-                self.compare(given.rows, given.targets, given.weights)
+            at_hand = self.recipe.is_additive and (last or self.at_hand)
+            if not (at_hand and self.fit(given.rows, given.targets, given.weights)):
+                self._begin(given)
 
     @changes
     def compare(self, X: Any, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> None:

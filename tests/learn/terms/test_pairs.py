@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,36 @@ def test_classes_have_pairs_in_few_rows() -> None:
     model = ASGDClassifier(pairs="auto", random_state=0).fit(X[:600], y[:600])
     assert "x0 × x1" in {term["name"] for term in model.terms_}
     assert model.score(X[600:], y[600:]) > 0.75  # the most frequent class has 0.46
+
+
+def test_few_rows_have_all_pairs_that_gain_on_rows_left_out() -> None:
+    rng = np.random.default_rng(1500)
+    X = rng.random((1500, 4))
+    y = np.prod(1.0 + X, axis=1) * np.sin(3.0 * X[:, 0] + 2.0 * X[:, 2])
+    y += 0.1 * rng.normal(size=1500)
+    every: Any = list(combinations([f"x{k}" for k in range(4)], 2))
+    losses = []
+    for pairs in ("auto", every):
+        model = ASGDRegressor(curves="all", pairs=pairs, random_state=0).fit(X[:500], y[:500])
+        losses.append(np.mean((model.predict(X[500:]) - y[500:]) ** 2) / 2)
+        assert model.recent_loss_ == pytest.approx(losses[-1], rel=0.15)
+    assert losses[0] < 1.03 * losses[1]  # with the clearest pairs alone 2.7
+
+
+@pytest.mark.parametrize("noise", [0.5, 4.0])
+def test_few_rows_without_pairs_have_none(noise: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] + noise * rng.normal(size=400)
+    model = ASGDRegressor(curves="all", pairs="auto", random_state=0).fit(X, y)
+    assert "pair" not in {term["kind"] for term in model.terms_}
+
+
+def test_no_more_pairs_than_asked_for() -> None:
+    X, y = product(400, noise=0.5)
+    y += X[:, 1] * X[:, 2]
+    model = ASGDRegressor(pairs=1, random_state=0).fit(X, y)
+    assert len([term for term in model.terms_ if term["kind"] == "pair"]) == 1
 
 
 @pytest.mark.parametrize("rows", [300, 4200, 6000])

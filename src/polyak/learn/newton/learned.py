@@ -171,16 +171,19 @@ class Learned:
         Z, objective, penalty = self.standard_rows(X), self.objective, self.penalty().shrink
         # In a sample a penalty of all rows is as much smaller as the rows are fewer.
         shrink = penalty / times
+        smoothing, spent = self.smoothing, 0.0
+        if smoothing is not None:
+            spent = smoothing.spent(self.known, self.standard) / objective.outputs
         if objective.softmax:
             own = (Z, targets, weights, self.known.W, shrink)
-            return partial(_each, partial(classes_left_out, *own, times=times))
+            return partial(_each, partial(classes_left_out, *own, times=times, spent=spent))
         loss = objective.smooth_loss(*Z.shape)
         sparse = objective.sparsity is not None or objective.sign_of is not None
         W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]
-        shares = not sparse and len(Z) >= Z.shape[1]
+        narrow = len(Z) >= Z.shape[1]
         if sparse:
             shrink = np.maximum(shrink, INTERCEPT)
-        elif not shares:  # less work, and the same
+        elif not narrow:  # less work, and the same
             few = FewerRows(Z, np.maximum(shrink[:, 0] / objective.penalties[0], INTERCEPT))
             W = [few.inward(own) for own in W]
             Z, shrink = few.rows, np.repeat(objective.penalties[None], len(Z), axis=0)
@@ -194,10 +197,10 @@ class Learned:
                 some = slice(None) if there is None else there
                 own = (w[some][:, [place]], shrink[some][:, [place]], None)
                 given = (loss.of_output(k), rows, targets[:, k], weights)
-                found[:, k] = scores_left_out(*given, *own, offsets, times)[:, 0]
+                found[:, k] = scores_left_out(*given, *own, offsets, times, spent)[:, 0]
             return found
 
-        if not shares:
+        if sparse or not narrow or self.smoothing is not None:
             return partial(_each, scores)
         ridge, G = penalty[:, 0] / objective.penalties[0], self.known.G
         first = int(objective.fit_intercept)

@@ -145,6 +145,25 @@ class Smoothing:
         """Return the effective degrees of freedom of each term, summed over outputs."""
         return self._freedom(self._factors(known, standard) or (), known, standard)
 
+    def spent(self, known: Information, standard: Standard) -> float:
+        """Return the degrees of freedom that the choice of penalties took, summed over outputs.
+
+        Rows left out of a fit whose penalties stay as they are do not see them. With u the
+        eigenvalues of a term's part of (H + R)⁻¹ H, those of its penalty are about
+        2 Σ u²(1 - u) / Σ u² (Wood, Pya and Säfken, 2016): next to none where rows determine its
+        weights, two at most, and no more than the term has itself.
+        """
+        first, terms = int(standard.fit_intercept), self.term_of(standard.features)
+        factors, spent = self._factors(known, standard) or [], 0.0
+        places = [first + np.flatnonzero(terms == term) for term in np.unique(terms)]
+        for factor, penalty in factors:
+            scaled = (factor * np.sqrt(penalty)).reshape(len(factor), known.outputs_each, -1)
+            for own in (scaled[:, k, place] for k in range(scaled.shape[1]) for place in places):
+                u = (1.0 - np.linalg.eigvalsh(own.T @ own)).clip(0.0, 1.0)
+                chosen = 2.0 * float((u * u) @ (1.0 - u)) / max(float(u @ u), 1e-300)
+                spent += min(float(u.sum()), chosen)
+        return float(spent * known.W.shape[2] / max(len(factors) * known.outputs_each, 1))
+
     def _factors(
         self, known: Information, standard: Standard
     ) -> list[tuple[Floats, Floats]] | None:

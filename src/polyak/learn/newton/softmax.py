@@ -206,6 +206,7 @@ def scores_left_out(
     place: int,
     *,
     times: float = 1.0,
+    spent: float = 0.0,
 ) -> Floats:
     """Return the log-odds of every row's classes by a penalty's weights found without it.
 
@@ -220,11 +221,13 @@ def scores_left_out(
     inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
     if inverse is None:
         return np.full((len(Z), block.classes), np.nan)
-    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse / np.sqrt(times))
+    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse / np.sqrt(times), spent / times)
     return odds_of_softmax(scores[..., 0] + moves)
 
 
-def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats) -> Floats:
+def _moves(
+    block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats, spent: float
+) -> Floats:
     """Return how each row's scores move where it is left out."""
     B, chance = basis(block.classes), softmax(scores)
     one_less = B.shape[1]
@@ -236,6 +239,7 @@ def _moves(block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats)
     between = covariance.transpose(0, 2, 1, 3)[some, others]
     Q = np.empty_like(h)
     Q[:, some, others] = Q[:, others, some] = forms(block.Z, between)
+    Q += spent / max(float(np.trace(h.sum(axis=0))), 1e-300) * np.eye(one_less)
     left = np.eye(one_less) - MOST_LEVERAGE * (h @ Q)
     moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
     return np.asarray(moved[:, :, 0] @ B.T)

@@ -177,13 +177,13 @@ class NewtonSolver:
         sample_weight: Floats | None = None,
         offsets: Floats | None = None,
     ) -> None:
-        """Fit the weights to all rows at once, as a single block: none is scored meanwhile."""
+        """Fit the weights to rows as a single block, as a rule of all: none is scored meanwhile."""
         own = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         whole = _Part(in_core_types(as_rows(X)), np.asarray(y), own, None, offsets, None)
         usual, self._cadence = self._cadence, Cadence(math.inf, len(X))
         self._held = HeldRows(self.objective, len(X))
         with one_blas_thread():
-            if len(X) > MANY_ROWS and not self.objective.exact:
+            if len(X) > MANY_ROWS and not (self.objective.exact or self.clock):
                 # A start that is nearly the optimum takes a quarter of the steps away.
                 some = spread_evenly(len(X), len(X) // SMALLER)
                 self._fit_all(whole.taken(some), provisional=True)
@@ -195,18 +195,6 @@ class NewtonSolver:
         if self.left is None:
             self._held = HeldRows(self.objective, usual.first_block)
             self._allocate()
-
-    def fit_once(
-        self,
-        X: Rows,
-        y: ArrayLike,
-        sample_weight: Floats | None = None,
-        offsets: Floats | None = None,
-    ) -> None:
-        """Learn rows, fitting weights to full blocks only: none is to be scored meanwhile."""
-        before, self._cadence = self._cadence, Cadence(math.inf, self._cadence.first_block)
-        self.learn(X, y, sample_weight, offsets=offsets)
-        before.fitted, self._cadence = self._cadence.fitted, before
 
     def _fit_all(self, part: _Part, *, provisional: bool) -> None:
         """Hold rows, of which there were none before, and fit the weights to them."""
@@ -512,6 +500,13 @@ class NewtonSolver:
         """The dispersion of the rows so far, where terms have penalties of their own."""
         smoothing = self._learned.smoothing
         return 1.0 if smoothing is None else smoothing.dispersion
+
+    @property
+    def freedom(self) -> Floats:
+        """The effective degrees of freedom of each term, the mean of all outputs."""
+        learned = self._learned
+        assert learned.smoothing is not None
+        return learned.smoothing.freedom(learned.known, learned.standard) / self.objective.outputs
 
     def start_interval(self) -> None:
         """Begin a new interval of the race: its sums are zero."""

@@ -16,7 +16,7 @@ from polyak._core import score_rows
 from polyak.errors import DivergenceError
 from polyak.learn.centring import Centre
 from polyak.learn.newton.limits import UNPENALISED
-from polyak.learn.race.comparing import AS_GOOD, shares_of, sums_left_out
+from polyak.learn.race.comparing import AS_GOOD, LeftOut, shares_of, sums_left_out
 from polyak.learn.race.elimination import (
     best_and_slower,
     is_doubling,
@@ -258,18 +258,19 @@ class Race:
         best = self.left_out[self._best_penalty][RATED]
         if self.constant is None or best < UNEXPLAINED * self.left_out[self.constant][RATED]:
             return
-        newton: Any = next(lane for lane in self.lanes if not lane.is_baseline)
+        busy: list[Any] = [lane for lane in self.lanes if not lane.is_baseline]
         constant: Any = self.baselines[0]
         own, some = 1.0 if given.weights is None else given.weights, given
         for _ in range(SHARES):
-            some = given._replace(weights=own * shares_of(newton, constant, given))
+            some = given._replace(weights=own * shares_of(busy[0], constant, given))
             constant = self._fitted_anew(constant, some)
-        other = self._fitted_anew(newton, some)
-        before = sums_left_out(newton, constant, given)
-        after = sums_left_out(other, constant, given, some.weights)
+        others = [self._fitted_anew(lane, some) for lane in busy]
+        before = self._sums_left_out(busy, constant, given)
+        after = self._sums_left_out(others, constant, given, some.weights)
         rated = [float(found.sums[found.best][RATED]) for found in (before, after)]
         if CLEARLY * rated[1] < rated[0]:
-            self.lanes = [constant if lane.is_baseline else other for lane in self.lanes]
+            refitted = iter(others)
+            self.lanes = [constant if one.is_baseline else next(refitted) for one in self.lanes]
             self.left_out, self._best_penalty = after.sums, after.best
 
     def _fitted_anew(self, lane: Lane, given: TrainingRows) -> Any:
@@ -702,8 +703,8 @@ class Race:
         leads only where rows are absurd and it is clearly better. Where the weights themselves are
         asked for there is no choice, and they are made exact first.
         """
-        for lane in self.lanes if self.clock <= self.scored else []:
-            lane.rows_end(self.threads or processors())
+        if self.left_out:
+            return  # as where they were fitted at once
         if self._converge(given) and self.can_compare(given.total):
             self._leave_out(given)
         lane = self.leader().lane
@@ -712,19 +713,21 @@ class Race:
 
     def _leave_out(self, given: TrainingRows) -> None:
         """Choose the leader among lanes that can leave each of the rows out in turn."""
-        able: list[Any] = [lane for lane in self.lanes if lane.can_leave_out(given.total)]
-        baseline: Any = self.baselines[0]
-        best = []
-        sums: dict[int, Floats] = {}
+        able = [lane for lane in self.lanes if lane.can_leave_out(given.total)]
         with np.errstate(all="ignore"):
-            for lane in able:
-                found = sums_left_out(lane, baseline, given)
-                sums |= found.sums
-                best.append(found.best)
-            leader = min(best, key=lambda number: sums[number][RATED])
+            found = self._sums_left_out(able, self.baselines[0], given)
             self._has_absurd_rows = found.has_absurd_rows
-            if not (found.has_absurd_rows and self._averaged_is_better(sums, leader)):
-                self.left_out, self._best_penalty = sums, leader
+            if not (found.has_absurd_rows and self._averaged_is_better(found.sums, found.best)):
+                self.left_out, self._best_penalty = found.sums, found.best
+
+    def _sums_left_out(
+        self, lanes: list[Any], constant: Any, given: TrainingRows, weights: Floats | None = None
+    ) -> LeftOut:
+        """Return what all candidates of lanes, fitted with ``weights``, lose on rows left out."""
+        found = [sums_left_out(lane, constant, given, weights) for lane in lanes]
+        sums = {number: own for one in found for number, own in one.sums.items()}
+        best = min((one.best for one in found), key=lambda number: sums[number][RATED])
+        return LeftOut(sums, best, found[-1].has_absurd_rows)
 
     def _best_left_out(self) -> int | None:
         """Return the best candidate on rows left out, if that is known."""

@@ -33,7 +33,13 @@ from polyak.learn.recipes.candidates import (
     TermsCandidate,
     most_candidates,
 )
-from polyak.learn.recipes.recipe import MANY_WEIGHTS, OF_AVERAGING, SEVERAL_WEIGHTS, Recipe
+from polyak.learn.recipes.recipe import (
+    MANY_WEIGHTS,
+    OF_AVERAGING,
+    ROWS_FOR_KNOTS,
+    SEVERAL_WEIGHTS,
+    Recipe,
+)
 from polyak.learn.schedules import (
     Polynomial,
     largest_squared_length,
@@ -62,6 +68,8 @@ that no replica sees.
 MOST_WORK, MOST_NUMBERS = 2e9, 1 << 23
 """Multiplications that a Hessian of all rows takes, and numbers that a dense copy of them has, up
 to which they are fitted at once: a second of work and 64 MiB."""
+TERMS_A_COLUMN = 32
+"""The features that a column is taken to become where terms are asked for."""
 BESIDE_NEWTON = 8
 """The number of candidates of averaged SGD that race beside block Newton steps."""
 CONSTANT_RATES = (1 / 8, 1 / 32, 1 / 128)
@@ -192,8 +200,6 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
     >>> is_solved(Recipe(recipe="sgd"), np.ones((1000, 10)), 1, several=False)
     False
     """
-    if recipe.is_additive:
-        return False
     from polyak.learn.newton.frequent import features_seen
 
     seen = features_seen(rows)
@@ -202,13 +208,19 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
         several and recipe.takes_softmax and not together
     ):
         return False
+    if recipe.is_additive:
+        # Those that a stream keeps back take no longer at once than as they come.
+        widest = most_features(recipe.loss, outputs, together=together)
+        few, seen = len(rows) <= ROWS_FOR_KNOTS, min(TERMS_A_COLUMN * seen, widest)
+    else:
+        few = False
     times = (outputs - 1) ** 2 if together else outputs
     work = len(rows) * float(seen + 1) ** 2 * times
     sample = Sample(rows, rows, outputs, one_vs_rest=several, solved=True)
     needed = PEAK_BYTES_PER_FEATURE * sample.width * outputs * FEWEST_CANDIDATES
     if needed > free_memory():
         return False  # and the race refuses the row
-    fits = work <= MOST_WORK and len(rows) * seen <= MOST_NUMBERS
+    fits = few or (work <= MOST_WORK and len(rows) * seen <= MOST_NUMBERS)
     return fits and not _is_dense(recipe, sample, seen)
 
 

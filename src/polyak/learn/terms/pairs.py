@@ -92,25 +92,40 @@ def gain(
     return float(gained - degrees), float(np.sqrt(2.0 * degrees))
 
 
-def find_pairs(
-    columns: Sequence[tuple[int, Binned]],
-    slopes: Floats,
-    curvatures: Floats,
-    dispersion: float,
-    most: int | None = None,
-) -> tuple[list[tuple[int, int]], Floats]:
-    """Return the pairs of columns that interact, at most ``most`` if given, and what each gains.
+class RatedPairs(NamedTuple):
+    """All pairs of columns, those that interact most clearly first.
 
-    Slopes and curvatures have a column per output.
+    Attributes
+    ----------
+    pairs : list of tuples of int
+    gains : array
+        What each gains beyond chance.
+    chances : array
+        The standard deviations of what chance gains.
     """
+
+    pairs: list[tuple[int, int]]
+    gains: Floats
+    chances: Floats
+
+    @property
+    def clear(self) -> int:
+        """The number of pairs that gain clearly more than chance."""
+        return int(np.count_nonzero(self.gains > CLEARLY * self.chances))
+
+
+def rated_pairs(
+    columns: Sequence[tuple[int, Binned]], slopes: Floats, curvatures: Floats, dispersion: float
+) -> RatedPairs:
+    """Rate all pairs of columns. Slopes and curvatures have a column per output."""
     found = []
     for (i, a), (j, b) in combinations(columns, 2):
         gains = [gain(a, b, g, h, dispersion) for g, h in zip(slopes.T, curvatures.T, strict=True)]
         beyond, chance = max(gains, key=lambda own: own[0] / own[1])
-        if beyond > CLEARLY * chance:
-            found.append((-beyond / chance, beyond, i, j))
-    best = sorted(found)[:most]
-    return [(i, j) for *_, i, j in best], np.array([one[1] for one in best])
+        found.append((-beyond / chance, beyond, chance, (i, j)))
+    found.sort()
+    rates = np.array([one[1:3] for one in found]).reshape(-1, 2)
+    return RatedPairs([one[3] for one in found], rates[:, 0], rates[:, 1])
 
 
 def sizes_of_pairs(whole: NDArray[np.int64], gains: Floats, room: float) -> NDArray[np.int64]:

@@ -49,6 +49,7 @@ def scores_left_out(
     matrix: Floats | None = None,
     offsets: Floats | None = None,
     times: float = 1.0,
+    spent: float = 0.0,
 ) -> Floats:
     """Return the score of every row by weights found without it, a column per penalty.
 
@@ -71,6 +72,8 @@ def scores_left_out(
     times : float
         The rows that each of them stands for: ``shrink`` is then a share of the penalties as large
         as that of the rows.
+    spent : float
+        The degrees of freedom that the choice of penalties took, which all rows share.
 
     Examples
     --------
@@ -80,6 +83,8 @@ def scores_left_out(
     >>> free = np.zeros((1, 1))  # the mean of the others, without a penalty
     >>> scores_left_out(loss, Z, y, None, np.array([[3.0]]), free).T
     array([[3.666..., 3.333..., 3.   , 2.   ]])
+    >>> scores_left_out(loss, Z, y, None, np.array([[3.0]]), free, spent=1.0).T
+    array([[5., 4., 3., 0.]])
     """
     found = np.empty((len(Z), W.shape[1]))
     for place, own in enumerate(shrink.T):
@@ -93,6 +98,7 @@ def scores_left_out(
             found[:, place] = np.nan
             continue
         leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64) / times
+        leverage += spent / max(float(h.sum()) * times, 1e-300)
         left = 1.0 - np.minimum(h * leverage, MOST_LEVERAGE)
         found[:, place] = scores + slope * leverage / left
     return found

@@ -330,10 +330,6 @@ class Lane(Protocol):
     def start_interval(self) -> None:
         """Begin a new interval of the race: its sums are zero."""
 
-    def rows_end(self, threads: int) -> None:
-        """Do now what was waiting for more rows: those at hand are all."""
-        return
-
     def can_leave_out(self, rows: int) -> bool:
         """Whether `polyak.learn.race.comparing` can leave each row out in turn."""
         return False

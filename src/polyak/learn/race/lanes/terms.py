@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyak._core import score_rows
 from polyak.free_memory import release_memory
 from polyak.learn.newton.block.curvature import curvature, with_offsets
+from polyak.learn.newton.cadence import BLOCK
 from polyak.learn.race.lanes.newton import NewtonRacer
 from polyak.learn.race.lanes.protocol import NewOutput, Problem
 from polyak.learn.recipes import Recipe, TermsCandidate
@@ -18,12 +19,13 @@ from polyak.learn.recipes.recipe import ROWS_FOR_KNOTS
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.learn.stored_state import Arrays, Page, StoredState
 from polyak.learn.terms.axes import Axes
-from polyak.learn.terms.pairs import find_pairs
+from polyak.learn.terms.pairs import RatedPairs, rated_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.model.terms import ROWS_AT_A_TIME, Terms
 from polyak.model.training_report import TermReport
-from polyak.rows.sparse import Rows, bytes_of, core_rows
+from polyak.rows.sparse import Rows, bytes_of, core_rows, take_rows
+from polyak.rows.taken import spread_evenly
 from polyak.storage.container import plain
 from polyak.storage.records import read
 from polyak.storage.sandwich import Sandwich
@@ -38,6 +40,10 @@ FIRST_SEARCH, LATER_SEARCH, LAST_SEARCH = 2048, 16384, 262144
 second number and whenever there are four times as many up to the last: those of few rows are found
 again and better. Doubling up to the last takes a fifth more time. Until then all rows are kept. The
 first is half of the rows that a stream begins with, so that the others tell what pairs gain."""
+HAS_EFFECT = 1.0
+"""The effective degrees of freedom of a pair of rows at hand below which it is left out again."""
+HALF = 0.5
+"""Pairs gain something on rows left out if it is more than this many standard errors."""
 MOST_BYTES = 1 << 28
 """The memory of rows that are kept."""
 
@@ -116,12 +122,15 @@ class TermsLane(NewtonRacer):
 
     def warm_up(self, rows: Rows) -> None:
         """Take knots, centres and spreads from the rows that calibration looks at."""
+        self._take_knots(rows)
+        super().warm_up(rows)
+
+    def _take_knots(self, rows: Rows) -> None:
         axes, asked = self.axes, self.recipe.pairs
         self.terms = axes.curves(rows)
         if isinstance(asked, tuple) and self._has_pairs:
             pairs = [(axes.columns.place(a), axes.columns.place(b)) for a, b in asked]
             self.terms = axes.with_pairs(self.terms, pairs, np.ones(len(pairs)), rows)
-        super().warm_up(rows)
 
     def begin_part(self) -> None:
         """Look for no more pairs: other parts would find others."""
@@ -157,12 +166,72 @@ class TermsLane(NewtonRacer):
             done = end
         return np.concatenate(sums)
 
-    def rows_end(self, threads: int) -> None:
-        """Look for pairs once more where rows are few: the race leaves each of them out in turn."""
-        few = 0 < self._next_search <= ROWS_FOR_KNOTS
-        if few and len(self._kept) and self.newton.left is None:
-            with np.errstate(all="ignore"):
-                self._search(threads)
+    # -- rows that are at hand -----------------------------------------------------------------
+
+    def fit(self, given: TrainingRows, threads: int) -> bool:
+        """Learn all rows at once, with the pairs that gain most when rows are left out in turn."""
+        some = take_rows(given.rows, spread_evenly(given.total, ROWS_FOR_KNOTS))
+        self._take_knots(some)
+        with np.errstate(all="ignore"):
+            fits = self._fit(given, threads)
+            if fits and self._next_search:
+                self._add_pairs(given, some, threads)
+        self._next_search = 0
+        return fits
+
+    def _fit(self, given: TrainingRows, threads: int) -> bool:
+        """Fit the weights of the terms there are now and their penalties to the optimum."""
+        if super().fit(given, threads):
+            own = (given.targets, given.weights, given.offsets)
+            self.newton, _ = self.newton.converged(self._own_rows(given.rows), *own)
+        return self.newton.left is None
+
+    def _add_pairs(self, given: TrainingRows, some: Rows, threads: int) -> None:
+        """Add all pairs that there is room for, or those alone that these fits leave an effect.
+
+        Where rows are few, pairs have no more features than rows; those of fewer are finer. The
+        fewest pairs are taken of those that are equally good on rows left out in turn.
+        """
+        assert self.terms is not None
+        assert self.problem.columns is not None
+        axes = Axes(self.problem.columns, min(self.newton.widest, given.total), self.recipe)
+        curves, rated = self.terms, self._rated_pairs(given)
+        gains = dict(zip(rated.pairs, np.maximum(rated.gains, rated.chances), strict=True))
+        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else len(gains)
+        tried = [(self._losses_left_out(given), self.newton, curves)]
+
+        def fit(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+            """Fit a model with pairs, and return those that have an effect in it."""
+            sizes = np.sqrt([gains[pair] for pair in pairs])
+            self.terms = axes.with_pairs(curves, pairs, sizes, some)
+            made = self.terms.terms[len(curves.terms) :]
+            if not made or not self._fit(given, threads):
+                return []
+            if len(made) <= most:
+                tried.append((self._losses_left_out(given), self.newton, self.terms))
+            freedom = self.newton.freedom[axes.first_term + len(curves.terms) :]
+            names = [[axis.column for axis in term.axes] for term in made]
+            places = [(axes.columns.place(a), axes.columns.place(b)) for a, b in names]
+            order = np.argsort(-freedom, kind="stable")[:most]
+            return [places[k] for k in order if freedom[k] >= HAS_EFFECT]
+
+        found = fit(rated.pairs) if rated.pairs else []
+        for pairs in (found, rated.pairs[: min(rated.clear, most)]):
+            if 0 < len(pairs) < len(self.terms.terms) - len(curves.terms):
+                fit(pairs)
+        lowest = min((losses for losses, *_ in tried), key=lambda losses: float(losses.sum()))
+        tried.sort(key=lambda one: len(one[2].terms))
+        _, self.newton, self.terms = next(one for one in tried if _is_as_good(one[0], lowest))
+
+    def _losses_left_out(self, given: TrainingRows) -> Floats:
+        """Return the losses of rows, times their weights, by weights found without them."""
+        losses = self.newton.losses_of(self.leaving_out(given)([0])[:, 0], given.targets)
+        return losses if given.weights is None else losses * given.weights
+
+    def converge(self, given: TrainingRows) -> bool:
+        return self.problem.solved or super().converge(given)
+
+    # -- rows that come and go -----------------------------------------------------------------
 
     def _plan_next_search(self) -> None:
         """Look for pairs again when there are several times as many rows, if memory has room."""
@@ -175,18 +244,15 @@ class TermsLane(NewtonRacer):
     def _search(self, threads: int) -> None:
         """Look for pairs in all rows so far, and learn the rows again with those that are found."""
         assert self.terms is not None
-        kept, axes, sums = self._kept.joined(), self.axes, self.newton.sums()
+        kept, sums = self._kept.joined(), self.newton.sums()
         before, self.terms = self.terms, self.terms.curves_only()
         if self.terms.size < before.size:
             self._learn_anew(kept, threads)
-        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else None
-        unexplained = self._unexplained(kept)
-        pairs, gains = find_pairs(
-            axes.binned(kept.rows), *unexplained, self.newton.dispersion, most
-        )
-        if pairs:
+        pairs, gains, _ = rated = self._rated_pairs(kept)
+        most = self.recipe.pairs if isinstance(self.recipe.pairs, int) else len(pairs)
+        if count := min(rated.clear, most):
             first = kept.rows[: self.recipe.first_rows]
-            self.terms = axes.with_pairs(self.terms, pairs, gains, first)
+            self.terms = self.axes.with_pairs(self.terms, pairs[:count], gains[:count], first)
             self._learn_anew(kept, threads)
         if len(before.terms) == len(before.curves_only().terms) < len(self.terms.terms):
             self.counts_from, sums = self.clock, np.zeros_like(sums)
@@ -197,10 +263,14 @@ class TermsLane(NewtonRacer):
         self.newton = self._solver(self._own_rows(given.rows[:CALIBRATION_ROWS]), self.candidates)
         self.newton.threads = threads
         release_memory()  # that of the solver before
-        for begin in range(0, given.total, ROWS_AT_A_TIME):
-            part = given.part(begin, min(begin + ROWS_AT_A_TIME, given.total))
-            rows, targets, weights, _, _, offsets = part
-            self.newton.fit_once(self._own_rows(rows), targets, weights, offsets)
+        for begin in range(0, given.total, BLOCK):
+            part = given.part(begin, min(begin + BLOCK, given.total))
+            self.newton.fit(self._own_rows(part.rows), part.targets, part.weights, part.offsets)
+
+    def _rated_pairs(self, given: TrainingRows) -> RatedPairs:
+        """Rate all pairs of columns by what the model leaves of these rows."""
+        binned, unexplained = self.axes.binned(given.rows), self._unexplained(given)
+        return rated_pairs(binned, *unexplained, self.newton.dispersion)
 
     def _unexplained(self, given: TrainingRows) -> tuple[Floats, Floats]:
         """Return the slopes and curvatures of rows by the model, a column per output."""
@@ -260,3 +330,9 @@ class TermsLane(NewtonRacer):
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place)
+
+
+def _is_as_good(losses: Floats, lowest: Floats) -> bool:
+    """Whether losses are not higher than others by more than half a standard error of that."""
+    worse = losses - lowest
+    return bool(worse.sum() <= HALF * np.linalg.norm(worse - worse.mean()))
