@@ -203,6 +203,17 @@ class DenseSolver:
                 self._solve()
         return np.array(notes).reshape(-1, len(self.penalties), SUMS)
 
+    def hold(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> None:
+        """Learn the first rows all at once, unscored: penalties are compared by `left_out`."""
+        for begin in range(0, len(rows), self.block):
+            some = slice(begin, begin + self.block)
+            block = self._block(rows, targets, weights, None, some)._replace(limits=None)
+            self.moments.add(block)
+            (self.blocks if len(block.rows) == self.block else self.open).append(block)
+        self.clock = len(rows)
+        while self.next_solve <= self.clock:
+            self.next_solve *= 2
+
     def _block(self, rows: Any, targets: Any, weights: Any, limits: Any, some: Any) -> Block:
         """Return some rows, shifted, on the device of the rows."""
         xp, device = self.xp, self.shift.device

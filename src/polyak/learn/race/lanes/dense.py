@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from polyak.errors import DataError, RowError
 from polyak.learn.newton.block.one_thread import one_blas_thread
+from polyak.learn.newton.frequent import feature_counts
 from polyak.learn.race.lanes.protocol import Lane, NewOutput, Problem, histogram_for
 from polyak.learn.race.row_limits import limits_of_all
 from polyak.learn.recipes import DenseCandidate, Recipe
 from polyak.learn.score_histogram import ScoreHistogram
-from polyak.learn.stored_state import Arrays, Page, StoredState
+from polyak.learn.stored_state import INTEGERS, Arrays, Page, StoredState
 from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.huge_values import WIDE, huge_value
-from polyak.rows.sparse import Rows, check_rows
+from polyak.rows.sparse import Rows, SparseRows, check_rows
 from polyak.rows.tensors import on_host
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class DenseLane(Lane):
         counted = 1 if problem.outputs <= MOST_COUNTED else 0
         self.counts = histogram_for(recipe.loss, problem, counted)
         self._not_learned = 0
+        self.columns: NDArray[np.int64] | None = None  # the features of sparse rows
 
     @property
     def clock(self) -> int:
@@ -71,7 +73,9 @@ class DenseLane(Lane):
 
     @property
     def n_features(self) -> int:
-        return len(self.solver.shift)
+        if self.columns is None:
+            return len(self.solver.shift)
+        return self.problem.n_features or int(self.columns[-1]) + 1
 
     @property
     def softmax(self) -> bool:
@@ -96,6 +100,9 @@ class DenseLane(Lane):
 
     def check(self, rows: Any, targets: NDArray[Any], weights: Floats | None) -> Any:
         """Refuse values that are not finite or too large, and rows of another width."""
+        if self.columns is not None:
+            check_rows(rows, self.problem.n_features)
+            return rows
         if rows.shape[1] != self.n_features:
             raise DataError(f"rows have {rows.shape[1]} features, those before {self.n_features}")
         check_rows(rows, self.n_features)
@@ -112,7 +119,7 @@ class DenseLane(Lane):
             return np.empty((0, len(self.numbers), SUMS))
         with np.errstate(all="ignore"), self._same_bits():
             return self.solver.learn(
-                given.rows,
+                self._dense(given.rows),
                 given.targets,
                 given.weights,
                 given.limits,
@@ -121,6 +128,30 @@ class DenseLane(Lane):
                 self._count,
                 threads,
             )
+
+    def fit(self, given: TrainingRows, threads: int) -> bool:
+        """Learn sparse rows as dense ones; rows to come have no other features than these."""
+        self.columns = feature_counts(given.rows)[0]
+        rows = self._dense(given.rows)
+        if not len(self.columns) or huge_value(rows, None, in_32_bits=True):
+            return False
+        self.solver.begin(rows)
+        self.solver.hold(rows, given.targets, given.weights)
+        return True
+
+    def _dense(self, rows: Any) -> Any:
+        """Return sparse rows as an array of the columns, others as they are."""
+        if self.columns is None:
+            return rows
+        if not isinstance(rows, SparseRows):
+            rows = np.pad(rows, ((0, 0), (0, max(self.n_features - rows.shape[1], 0))))
+            return np.ascontiguousarray(rows[:, self.columns])
+        indices, values = rows.entries()
+        places = np.minimum(np.searchsorted(self.columns, indices), len(self.columns) - 1)
+        known = self.columns[places] == indices
+        dense = np.zeros((len(rows), len(self.columns)), values.dtype)
+        np.add.at(dense, (rows.entry_rows()[known], places[known]), values[known])
+        return dense
 
     def _count(self, scores: Any, block: Block) -> None:
         """Count the scores of rows by the best penalty."""
@@ -172,25 +203,34 @@ class DenseLane(Lane):
             self.solver.score_waiting(self._count)
         grown = type(self)(self.numbers, self.candidates, new.recipe, new.problem)
         grown.solver = self.solver.with_output(new.place, new.constant, mirrors=new.mirrors)
-        grown._not_learned = self._not_learned
+        grown._not_learned, grown.columns = self._not_learned, self.columns
         grown.counts.add_output(self.counts, new.place, new.constant, mirrors=new.mirrors)
         return grown
 
     def state(self) -> tuple[Page, Arrays]:
         page, arrays = self.solver.state()
         counted, histograms = self.counts.state()
+        if self.columns is not None:
+            arrays["columns"] = self.columns
         return page | counted, arrays | histograms
 
     def set_state(self, stored: StoredState, clock: int) -> None:
         self.solver.set_state(stored)
         self._not_learned = clock - self.solver.clock
         self.counts.set_state(stored)
+        if "columns" in stored.arrays:
+            self.columns = stored.array("columns", (len(self.solver.shift),), INTEGERS, least=0)
 
     # -- results ---------------------------------------------------------------------------------
 
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         with np.errstate(all="ignore"), self._same_bits():
-            return self.solver.weights(place)
+            coef, intercept = self.solver.weights(place)
+        if self.columns is None:
+            return coef, intercept
+        wide = np.zeros((len(coef), self.n_features))
+        wide[:, self.columns] = coef
+        return wide, intercept
 
     def found(self, place: int) -> dict[str, Any]:
         return {"penalty": float(f"{self.solver.penalty(place):.3g}")}
