@@ -307,13 +307,9 @@ class DenseSolver:
         if self.past is not None:
             self.compares = True
         elif FEWEST * self.clock <= self._most_rows():  # else all are gone before enough can tell
-            best = self._place()
+            best = round(self._minimum(self._losses(), self.best))  # the place of the least loss
             wanted = range(best % 2, len(self.penalties), 2) if is_first else self._around(best)
             self._go_on(list(wanted), FIRST_STEPS if is_first else STEPS, GAIN)
-
-    def _place(self) -> int:
-        """Return the place of the grid where the loss is least."""
-        return round(self._minimum(self.best))
 
     def _around(self, place: int) -> list[int]:
         """Return a place of the grid and its neighbours.
@@ -406,9 +402,9 @@ class DenseSolver:
             return self.kept
         if self.can_leave_out():
             lost = {near: sums[RATED] for near, sums in self.left_out().items() if near >= 0}
-            found = self._minimum_of(lost, self._best_left_out())
+            found = self._minimum(lost, min(lost, key=lost.__getitem__))
         else:
-            found = self._minimum(place)
+            found = self._minimum(self._losses(), place)
         return float(self.penalties[0] * self.ratio**found)
 
     def can_leave_out(self) -> bool:
@@ -424,11 +420,6 @@ class DenseSolver:
             return self.clock - int(np.bincount(of_class).max()) <= FEW_ROWS // 2
         positive = (of_class > 0).sum(axis=0)
         return int(np.minimum(positive, self.clock - positive).max()) <= FEW_ROWS // 2
-
-    def _best_left_out(self) -> int:
-        """Return the place of the penalty with the least loss of rows left out."""
-        left_out = self.left_out()
-        return min((place for place in left_out if place >= 0), key=lambda n: left_out[n][RATED])
 
     def left_out(self) -> dict[int, Floats]:
         """Return the sums of rows left out by penalties around the best; at -1 the constant's.
@@ -485,16 +476,13 @@ class DenseSolver:
         found = found[None].astype(np.float32) * self.fit_intercept
         return self.xp.asarray(found, device=self._device)
 
-    def _minimum(self, place: int) -> float:
+    def _minimum(self, lost: dict[int, float], place: int) -> float:
         """Return where the loss is least by a parabola, at most one place away.
 
         It goes through the losses of a penalty and its neighbours. Where one of these was not
         solved, it goes through those beside the other: the best penalty moves as rows grow, and may
         have left the penalties that were solved.
         """
-        return self._minimum_of(self._losses(), place)
-
-    def _minimum_of(self, lost: dict[int, float], place: int) -> float:
         known = sorted(lost)
         if len(known) < 3:
             return place
@@ -796,6 +784,8 @@ def _joined(xp: Any, parts: list[Block]) -> Block:
     """Return the rows of several blocks as one."""
     if len(parts) == 1:
         return parts[0]
+    # Rows that wait have limits: the last parts, if any.
+    limits = [part.limits for part in parts if part.limits is not None]
     own = [part.weights for part in parts]
     if any(one is not None for one in own):
         own = [
@@ -806,10 +796,5 @@ def _joined(xp: Any, parts: list[Block]) -> Block:
         xp.concat([part.rows for part in parts], axis=0),
         xp.concat([part.targets for part in parts], axis=0),
         None if own[0] is None else xp.concat(own, axis=0),
-        None if parts[-1].limits is None else _limits(xp, parts),
+        xp.concat(limits, axis=0) if limits else None,
     )
-
-
-def _limits(xp: Any, parts: list[Block]) -> Any:
-    """Return the limits of rows that wait, of which the last of some blocks consist."""
-    return xp.concat([part.limits for part in parts if part.limits is not None], axis=0)
