@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from polyak import ASGDClassifier, ASGDRegressor
+from polyak.learn.newton.block.leave_one_out import scores_left_out
 from polyak.learn.terms.pairs import FUNCTIONS_OF_A_PAIR, bins_of_levels, sizes_of_pairs
 from polyak.learn.training_rows import FirstRows, TrainingRows
+from polyak.losses import get_loss
 from polyak.rows.sparse import SparseRows, dense_as_sparse
 
 COARSEST, FINEST = FUNCTIONS_OF_A_PAIR
@@ -108,6 +110,19 @@ def test_few_rows_without_pairs_have_none(noise: float) -> None:
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] + noise * rng.normal(size=400)
     model = ASGDRegressor(curves="all", pairs="auto", random_state=0).fit(X, y)
     assert "pair" not in {term["kind"] for term in model.terms_}
+
+
+def test_choosing_penalties_adds_to_what_all_rows_leave_unexplained() -> None:
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([np.ones(40), rng.normal(size=40), np.eye(40)[0]])
+    y = rng.normal(size=40)
+    shrink = np.array([[0.0], [1.0], [0.05]])  # the first row has a leverage of 0.95
+    W = np.linalg.solve(Z.T @ Z + np.diag(shrink[:, 0]), Z.T @ y)[:, None]
+    own = (get_loss("squared_error"), Z, y, None, W, shrink)
+    without, with_choice = (scores_left_out(*own, spent=spent)[:, 0] for spent in (0.0, 4.0))
+    ratio = (with_choice - y) / (without - y)
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert 40 / 36 < ratio[0] < 1.2
 
 
 def test_no_more_pairs_than_asked_for() -> None:

@@ -29,7 +29,7 @@ from polyak.learn.newton.block.algebra import (
     times_transposed,
 )
 from polyak.learn.newton.block.curvature import Block
-from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE
+from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE, shared_by_all
 from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information, flat
 from polyak.losses import Loss, get_loss
@@ -239,7 +239,8 @@ def _moves(
     between = covariance.transpose(0, 2, 1, 3)[some, others]
     Q = np.empty_like(h)
     Q[:, some, others] = Q[:, others, some] = forms(block.Z, between)
-    Q += spent / max(float(np.trace(h.sum(axis=0))), 1e-300) * np.eye(one_less)
     left = np.eye(one_less) - MOST_LEVERAGE * (h @ Q)
+    rest, mean = (float(np.trace(one.mean(axis=0))) / one_less for one in (left, h))
+    Q += shared_by_all(spent, len(h) * rest, mean) * np.eye(one_less)
     moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
     return np.asarray(moved[:, :, 0] @ B.T)

@@ -432,7 +432,7 @@ class NewtonSolver:
             due=due,
             provisional=provisional and learned.smoothing is None,
             tolerance=tolerance,
-            alone=alone,
+            alone=alone and learned.smoothing is None,
         )
         known = fit.information()
         if known.is_finite() and learned.smoothing is not None:

@@ -73,7 +73,7 @@ def scores_left_out(
         The rows that each of them stands for: ``shrink`` is then a share of the penalties as large
         as that of the rows.
     spent : float
-        The degrees of freedom that the choice of penalties took, which all rows share.
+        The degrees of freedom that the choice of penalties took: see `shared_by_all`.
 
     Examples
     --------
@@ -98,10 +98,26 @@ def scores_left_out(
             found[:, place] = np.nan
             continue
         leverage = np.square(Z @ inverse.T).sum(axis=1, dtype=np.float64) / times
-        leverage += spent / max(float(h.sum()) * times, 1e-300)
         left = 1.0 - np.minimum(h * leverage, MOST_LEVERAGE)
+        leverage += shared_by_all(spent / times, float(left.sum()), float(h.mean()))
         found[:, place] = scores + slope * leverage / left
     return found
+
+
+def shared_by_all(spent: float, left: float, h: float) -> float:
+    """Return what to add to leverages in which the choice of penalties is not seen.
+
+    It took ``spent`` of the degrees of freedom that are ``left`` to the rows, so what a row leaves
+    unexplained is larger by the same factor in all of them. ``h`` is their mean curvature. Added to
+    1 - h q instead, it would ruin a row that has a leverage of nearly one.
+
+    Examples
+    --------
+    >>> round(shared_by_all(1.0, 3.0, h=1.0), 6)  # what rows leave is larger by a half
+    0.5
+    """
+    share = min(spent / max(left, 1e-300), 0.5)
+    return share / (1.0 - share) / max(h, 1e-300)
 
 
 @dataclass(frozen=True, slots=True)

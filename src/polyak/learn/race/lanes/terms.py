@@ -221,7 +221,8 @@ class TermsLane(NewtonRacer):
                 fit(pairs)
         lowest = min((losses for losses, *_ in tried), key=lambda losses: float(losses.sum()))
         tried.sort(key=lambda one: len(one[2].terms))
-        _, self.newton, self.terms = next(one for one in tried if _is_as_good(one[0], lowest))
+        as_good = (one for one in tried if _is_as_good(one[0], lowest))
+        _, self.newton, self.terms = next(as_good, tried[0])  # where losses are not finite
 
     def _losses_left_out(self, given: TrainingRows) -> Floats:
         """Return the losses of rows, times their weights, by weights found without them."""
