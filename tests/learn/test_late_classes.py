@@ -140,3 +140,21 @@ def _sparse(X: NDArray[Any]) -> SparseRows:
     rows = as_rows(csr_matrix(X))
     assert isinstance(rows, SparseRows)
     return rows
+
+
+@pytest.mark.parametrize("how", ["auto", "sgd"])
+@pytest.mark.parametrize("far", [0.0, 2000.0])
+def test_declared_classes_without_a_row_share_the_chance_of_one(how: str, far: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
+    X[:, 0] += y
+    names = np.array(["no", "yes"])[y]
+    recipe, declared = (
+        Recipe(loss="log_loss", recipe=how),
+        np.array(["later", "never", "no", "yes"]),
+    )
+    learner = learned(X + far, names, 500, recipe=recipe, classes=declared)
+    chances = learner.model().predict_proba(X + far)
+    np.testing.assert_allclose(chances[:, :2].mean(axis=0), 0.5 / 1500, rtol=0.3)
+    alone = learned(X + far, names, 500, recipe=recipe).model().predict_proba(X + far)
+    assert abs(np.log(chances[:, 3] / alone[:, 1])).mean() < 0.05

@@ -172,7 +172,7 @@ def model_of(
     """
     leader = race.leader()
     counts = leader.lane.histogram(leader.place)
-    coef, intercept = leader.weights()
+    coef, intercept = _open_to_absent_classes(race, leader, *leader.weights())
     sandwich, drift = leader.lane.sandwich() or (None, None)
     replicas = leader.lane.replicas(leader.place) if sandwich is None else None
     found = None
@@ -204,6 +204,29 @@ def model_of(
         terms=leader.lane.terms,
         report=found,
     )
+
+
+def _open_to_absent_classes(
+    race: Race, leader: Leader, coef: NDArray[Any], intercept: Floats
+) -> tuple[NDArray[Any], Floats]:
+    """Return weights by which classes that no row has had so far share the chance of one row.
+
+    That is their chance in a row at the centre of the features, if all other weights stay as they
+    are. Without it nothing holds their intercepts: of 2,010 rows of two classes and 6,000 test rows
+    of three the loss was 7.7, of which the third class's rows had 21 each.
+    """
+    baseline: Any = next(iter(race.baselines), None)
+    if baseline is None or not (race.scores_true_class and race.recipe.fit_intercept):
+        return coef, intercept
+    absent, rows = baseline.seen == 0, baseline.seen.sum()
+    if not absent.any() or rows == 0 or leader.lane.is_baseline:
+        return coef, intercept
+    centre, odds = race.problem.centre, -np.log(rows * np.count_nonzero(absent))
+    intercept = centre.undone(-coef, intercept)  # of rows about the centre
+    coef, together = coef.copy(), leader.lane.softmax
+    coef[absent] = coef[~absent].mean(axis=0) if together else 0.0
+    intercept[absent] = odds + (np.logaddexp.reduce(intercept[~absent]) if together else 0.0)
+    return coef, centre.undone(coef, intercept)
 
 
 # -- whether intervals can be trusted; where they cannot, why, in one sentence ---------------------
