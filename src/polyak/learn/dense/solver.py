@@ -383,15 +383,12 @@ class DenseSolver:
     @property
     def tells_from(self) -> int:
         """The row from which on losses tell the penalty: one solution earlier if rows are few."""
-        return self.since // 2 if self._few_since else self.since
-
-    @property
-    def _few_since(self) -> bool:
-        return self.clock - self.since < min((FEWEST - 1.0) * self.since, STEP)
+        few = self.clock - self.since < min((FEWEST - 1.0) * self.since, STEP)
+        return self.since // 2 if few else self.since
 
     def _losses(self) -> dict[int, float]:
         """Return the losses of penalties, as they were before the last solution if rows are few."""
-        if self._few_since or len(self.solved) == 1:
+        if self.tells_from < self.since or len(self.solved) == 1:
             return self.curve
         lost = self.recent + self._of_waiting()[:, RATED]
         return dict(zip(self.solved, lost.tolist(), strict=True))
