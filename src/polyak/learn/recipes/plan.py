@@ -210,12 +210,10 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
         return isinstance(rows, SparseRows) and _is_dense(recipe, sample, seen)
     if not recipe.takes_newton_steps(seen, outputs):
         return False
+    few = recipe.is_additive and len(rows) <= ROWS_FOR_KNOTS  # as a stream keeps back anyway
     if recipe.is_additive:
-        # Those that a stream keeps back take no longer at once than as they come.
         widest = most_features(recipe.loss, outputs, together=together)
-        few, seen = len(rows) <= ROWS_FOR_KNOTS, min(TERMS_A_COLUMN * seen, widest)
-    else:
-        few = False
+        seen = widest if recipe.pairs else min(TERMS_A_COLUMN * seen, widest)
     times = (outputs - 1) ** 2 if together else outputs
     work = len(rows) * float(seen + 1) ** 2 * times
     needed = PEAK_BYTES_PER_FEATURE * sample.width * outputs * FEWEST_CANDIDATES
