@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from polyak._core import fill_standard
 from polyak.errors import DataError, RowError
 from polyak.learn.newton.block.one_thread import one_blas_thread
 from polyak.learn.newton.frequent import feature_counts
@@ -22,7 +23,7 @@ from polyak.learn.sums import SUMS
 from polyak.learn.training_rows import TrainingRows
 from polyak.losses.softmax import odds_of_softmax
 from polyak.rows.huge_values import WIDE, huge_value
-from polyak.rows.sparse import Rows, SparseRows, check_rows
+from polyak.rows.sparse import Rows, check_rows, core_rows
 from polyak.rows.tensors import on_host
 
 if TYPE_CHECKING:
@@ -140,17 +141,11 @@ class DenseLane(Lane):
         return True
 
     def _dense(self, rows: Any) -> Any:
-        """Return sparse rows as an array of the columns, others as they are."""
+        """Return the columns of rows as an array; rows as they are, if those of a fit were."""
         if self.columns is None:
             return rows
-        if not isinstance(rows, SparseRows):
-            rows = np.pad(rows, ((0, 0), (0, max(self.n_features - rows.shape[1], 0))))
-            return np.ascontiguousarray(rows[:, self.columns])
-        indices, values = rows.entries()
-        places = np.minimum(np.searchsorted(self.columns, indices), len(self.columns) - 1)
-        known = self.columns[places] == indices
-        dense = np.zeros((len(rows), len(self.columns)), values.dtype)
-        np.add.at(dense, (rows.entry_rows()[known], places[known]), values[known])
+        dense, zeros = np.empty((len(rows), len(self.columns))), np.zeros(len(self.columns))
+        fill_standard(core_rows(rows), None, self.columns, zeros, zeros + 1.0, dense)
         return dense
 
     def _count(self, scores: Any, block: Block) -> None:
