@@ -13,6 +13,8 @@ from sklearn.metrics import log_loss
 from polyak import ASGDClassifier
 from polyak.learn.learner import Learner
 from polyak.learn.recipes import Recipe
+from polyak.learn.recipes.plan import is_solved
+from polyak.rows.sparse import as_rows
 
 ROWS, COLUMNS, LEVELS, CLASSES = 300, 12, 4, 19
 
@@ -67,3 +69,12 @@ def test_more_rows_than_a_block_are_fitted_and_go_on(monkeypatch: pytest.MonkeyP
     assert learner.fit(X, y)
     learner.learn(X, y)
     assert learner.rows_seen == 2 * ROWS
+
+
+def test_texts_of_rare_words_are_not_expanded() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(260) % 9)
+    texts = sparse.csr_array(rng.poisson(20 * rng.dirichlet(np.full(300, 0.1), 9)[y]).astype(float))
+    recipe = Recipe(loss="log_loss")
+    assert not is_solved(recipe, as_rows(texts), 9, several=True)
+    assert is_solved(recipe, as_rows(tables(0)[0]), CLASSES, several=True)
