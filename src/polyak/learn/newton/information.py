@@ -110,19 +110,17 @@ class Information:
 
     def padded(self, columns: int) -> Information:
         """Return the same with columns that were zero in all rows so far."""
-        more = columns - len(self)
-        if not more:
+        if columns == len(self):
             return self
-        sides = ((0, more), (0, 0), (0, 0))
         each, before = self.outputs_each, len(self)
-        wider = ((0, 0), (0, more), (0, 0), (0, more))
-        blocks = [np.pad(G.reshape(each, before, each, before), wider) for G in self.G]
+        own, wide = (each, before, each, before), (each, columns, each, columns)
+        blocks = [_widened(G.reshape(own), wide) for G in self.G]
         return replace(
             self,
-            W=np.pad(self.W, sides),
-            P=np.pad(self.P, sides),
+            W=_widened(self.W, (columns, *self.W.shape[1:])),
+            P=_widened(self.P, (columns, *self.P.shape[1:])),
             G=[G.reshape(each * columns, each * columns) for G in blocks],
-            M=[np.pad(M, (0, more)) for M in self.M],
+            M=[_widened(M, (columns, columns)) for M in self.M],
         )
 
     def in_units(self, mine: Standard, others: Standard) -> Information:
@@ -230,3 +228,10 @@ def flat(W: Floats) -> Floats:
 def unflat(W: Floats, outputs: int) -> Floats:
     """Return the inverse of `flat`."""
     return W.reshape(outputs, len(W) // outputs, W.shape[1]).transpose(1, 2, 0)
+
+
+def _widened(array: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return an array with zeros behind its own entries: `numpy.pad` takes ten times as long."""
+    wide = np.zeros(shape)
+    wide[tuple(map(slice, array.shape))] = array
+    return wide
