@@ -431,24 +431,36 @@ class DenseSolver:
             folds = [_rows_of(self.xp, block, by_class[fold::FOLDS]) for fold in range(FOLDS)]
             place = max(self.best, len(self.penalties) // 2)
             sums: dict[int, Floats] = {}
+            known: list[dict[int, tuple[Any, Any]]] = [{} for _ in folds]
             while new := [
                 near
                 for near in range(max(place - 1, 0), min(place + 2, len(self.penalties)))
                 if near not in sums
             ]:
-                sums |= zip([*new, -1], self._sums_of_folds(folds, new), strict=True)
+                found = self._sums_of_folds(folds, new, known)
+                sums |= zip([*new, -1], found, strict=True)
                 place = min(sums.keys() - {-1}, key=lambda n: sums[n][RATED])
             self._left_out = self.clock, sums
         return self._left_out[1]
 
-    def _sums_of_folds(self, folds: list[Block], places: list[int]) -> Floats:
-        """Return the sums of folds by what the others tell: penalties of the grid, the constant."""
+    def _sums_of_folds(
+        self, folds: list[Block], places: list[int], known: list[dict[int, tuple[Any, Any]]]
+    ) -> Floats:
+        """Return the sums of folds by what the others tell: penalties of the grid, the constant.
+
+        Solutions go on from those of the nearest penalties that are ``known`` of each fold.
+        """
         xp, sums = self.xp, np.zeros((len(places) + 1, SUMS))
         shape = (len(self.shift), len(places), self.outputs)
         zeros = xp.zeros(shape, dtype=xp.float32, device=self._device)
         for n, fold in enumerate(folds):
             others = [*folds[:n], *folds[n + 1 :]]
-            W, b = self._fitted((zeros, zeros[0]), self.penalties[places], LAST_STEPS, GAIN, others)
+            start = (zeros, zeros[0])
+            if known[n]:
+                near = [known[n][min(known[n], key=lambda one: abs(one - p))] for p in places]
+                start = tuple(xp.stack(list(each), axis=-2) for each in zip(*near, strict=True))
+            W, b = self._fitted(start, self.penalties[places], LAST_STEPS, GAIN, others)
+            known[n] |= {p: (W[:, k], b[k]) for k, p in enumerate(places)}
             W = xp.concat([W, zeros[:, :1]], axis=1)
             b = xp.concat([b, self._constant(others)], axis=0)
             found = scores_of(xp, fold.rows, W, b)
