@@ -34,8 +34,9 @@ one leaves far less undone."""
 BY_OLD_HESSIAN = 0.1
 """The factor of the tolerance for a step by the Hessian of other weights: it leaves more undone."""
 NEIGHBOURS, STEPS_OF_OTHERS = 1e-5, 6
-"""The tolerance for the neighbours of a penalty that go on from its optimum, and the steps by its
-Hessian that they take together."""
+"""The tolerance for the neighbours of a penalty that go on from its optimum, and for heavier ones,
+which next to a constant may not lose more than that; and the steps by its Hessian that they take
+together."""
 MOST_STEPS, MOST_HALVINGS = 25, 40
 SHORT = 0.25
 """The length of a step, as a share of the whole one, below which the next uses a majorizer."""
@@ -254,7 +255,8 @@ def _learn_others(
     models, near = penalty.shrink.shape[1], slice(max(lead - 1, 0), lead + 2)
     W = np.repeat(alone.W, models, axis=1)
     look = (np.repeat(one, models, axis=-1) for one in block.look_at(loss, alone.W))
-    (S, values, P), enough = look, np.full(models, max(tolerance, TOLERANCE))
+    (S, values, P), is_heavier = look, penalty.sizes > penalty.sizes[lead]
+    enough = np.where(is_heavier, tolerance, max(tolerance, TOLERANCE))
     enough[near] = tolerance
     assert alone.G is not None
     step = penalty.steps(alone.G, lead, block.threads)
@@ -271,8 +273,7 @@ def _learn_others(
         length, found = _search(loss, block, S[..., left], D, values[left], line)
         W[:, left] -= length * D
         S[..., left], values[left], P[:, left] = found
-    heavier = left[penalty.sizes[left] > penalty.sizes[lead]]
-    for place in heavier if len(W) <= WIDE else []:
+    for place in left[is_heavier[left]] if len(W) <= WIDE else []:
         start = QuadraticSummary(None, np.zeros_like(W[:, [place]]), W[:, [place]])
         after = learn_block(
             loss,
