@@ -52,3 +52,11 @@ def test_constraints() -> None:
     assert (np.diff(curve) >= 0).all()
     assert set(DaskASGDClassifier().get_params()) >= {"pairs", "negative", "decreasing"}
     assert ASGDClassifier().get_params()["pairs"] is None
+
+
+def test_batches_after_a_fit() -> None:
+    parts = dd.from_pandas(TABLE[LEARNED], npartitions=4, sort=False)
+    targets = dd.from_pandas(Y[LEARNED], npartitions=4, sort=False)
+    model = DaskASGDRegressor(chains=2, random_state=0).fit(parts, targets)
+    model.partial_fit(TABLE[HELD], Y[HELD])
+    assert model.t_ == len(TABLE) + 1
