@@ -57,7 +57,6 @@ from polyak.learn.recipes.recipe import RECIPES
 from polyak.losses import get_loss, loss_text, parameter_given
 from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap
-from polyak.model.intervals import doubt
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
@@ -539,8 +538,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         self._first = None
         self.n_iter_ = passes
         self._run = run
-        if self.intervals and (found := doubt(run.model)) is not None:
-            warnings.warn(found, stacklevel=3)
+        plain = self.alpha == "auto" and self.penalty is not None and not self.intervals
+        if not plain and run.model.report is not None:
+            for doubt in run.model.report.doubts:
+                warnings.warn(doubt, stacklevel=3)
 
     def _passes(self) -> int | None:
         """Return the number of passes; None where the rows decide."""

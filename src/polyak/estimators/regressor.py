@@ -47,7 +47,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         same pass and predicted in columns that do not cross.
     alpha : float or "auto", default="auto"
         The penalty ``alpha / 2 * |coef|^2``; the intercept is not penalised. "auto" is
-        chosen by the race, and 1e-4 in the paper's recipe. 0 is no penalty.
+        chosen by the race, and 1e-4 in the paper's recipe. 0 is no penalty. Where there are too
+        many features for the optimum at a given penalty, a warning says so.
     penalty : {"l2", "l1", "elasticnet", None}, default="l2"
         None is no penalty: maximum likelihood, by Newton steps where features are few. The
         elastic net is ``alpha * (l1_ratio * |coef| + (1 - l1_ratio) / 2 * |coef|^2)``. With an L1

@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple
 
+from polyak.losses import get_loss
 from polyak.storage.container import plain
 from polyak.storage.records import real
 
 NotNegative = Annotated[float, real(0)]
+
+OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
+"""The settings of a recipe that only averaged SGD has."""
 
 
 class Rate(NamedTuple):
@@ -330,6 +334,35 @@ class TrainingReport:
     def has_zeros(self) -> bool:
         """Whether the penalty or constraint makes weights exactly zero."""
         return self.penalty_words not in ("l2", "none")
+
+    @property
+    def departure(self) -> str | None:
+        """Where the model is not what was asked for, a sentence that says so."""
+        asked, winner = self.recipe, self.winner
+        alpha = asked.get("alpha", "auto")
+        exact = asked.get("recipe") == "auto" and get_loss(str(asked["loss"])).has_curvature
+        of_sgd = any(asked.get(name, "auto") != "auto" for name in OF_AVERAGING)
+        if not exact or of_sgd or self.has_zeros or (alpha == "auto" and not asked["intervals"]):
+            return None
+        what = "no penalty" if alpha == 0 else f"alpha={alpha}"
+        if winner.constant:
+            return (
+                f"the best constant predicts clearly better than the weights with {what}, so it is "
+                'the model: alpha="auto" finds a penalty'
+            )
+        if winner.schedule is None:
+            return None
+        what = "intervals=True" if asked["intervals"] else what
+        return (
+            f"there are too many features to find the optimum with {what}: the weights are those "
+            "of averaged SGD, which are not at it"
+        )
+
+    @property
+    def doubts(self) -> list[str]:
+        """What to know before weights and intervals are trusted, a sentence each."""
+        of_intervals = None if self.intervals is None else self.intervals.doubt
+        return [found for found in (self.departure, of_intervals) if found is not None]
 
     @property
     def survivors(self) -> int:

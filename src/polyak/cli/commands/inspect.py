@@ -82,15 +82,15 @@ def run(options: Namespace) -> int:
     if loaded.classes is not None:
         names = [label_text(label) for label in loaded.classes]
         facts["classes"] = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-    from polyak.model.intervals import doubt, interval_kind, kind_words
+    from polyak.model.intervals import interval_kind, kind_words
 
     if interval_kind(loaded) is not None:
         facts["intervals"] = kind_words(loaded)
     print_figures(
         facts | ({} if report is None else _training(loaded.loss, report)), title=options.model
     )
-    if doubt(loaded) is not None:
-        say(f"warning: {doubt(loaded)}")
+    for doubt in [] if report is None else report.doubts:
+        say(f"warning: {doubt}")
     if loaded.features.schema is not None:
         _print_schema(loaded.features.schema)
     if report is not None and options.candidates:

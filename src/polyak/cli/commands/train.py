@@ -320,7 +320,9 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
 
     _report_bad_lines(outcome)
     _report_missing_targets(outcome)
-    _report_doubt(outcome)
+    if outcome.model is not None and outcome.model.report is not None:
+        for doubt in outcome.model.report.doubts:
+            say(f"warning: {doubt}")
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
         model = sparsified(outcome.model) if options.sparsify else outcome.model
@@ -355,14 +357,6 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
             figures |= {f"test_{name}": value for name, value in with_errors(tested).items()}
     print_figures(figures, options.json)
     return 0
-
-
-def _report_doubt(outcome: Outcome) -> None:
-    from polyak.model.intervals import doubt
-
-    found = None if outcome.model is None else doubt(outcome.model)
-    if found is not None:
-        say(f"warning: {found}")
 
 
 def _report_bad_lines(outcome: Outcome) -> None:

@@ -48,9 +48,10 @@ class _OnDask(BaseASGD):
 
     # One pass, each row once, in the order of the partitions.
     max_iter, shuffle, warm_start, class_weight = 1, False, False, None
-    categorical: tuple[str, ...] = ()  # frames on Dask have dtypes, which say what their columns are
-    numeric: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
+    # Frames have dtypes, which say what their columns are.
+    categorical: Any = ()
+    numeric: Any = ()
+    drop: Any = ()
 
     def _fit_on_dask(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, multi_output: bool

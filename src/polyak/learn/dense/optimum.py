@@ -123,15 +123,16 @@ class Units:
     rest: float
 
     @classmethod
-    def of(cls, xp: Any, moments: Moments) -> Units:
-        """Return the units of rows with these moments."""
+    def of(cls, xp: Any, moments: Moments, *, as_they_are: bool = False) -> Units:
+        """Return the units of rows with these moments; rows ``as_they_are`` have a scale of one."""
         n, d = max(moments.count, 1e-300), len(moments.sums)
         mean = moments.sums / n
         M = moments.products / n - mean[:, None] * mean[None, :]
         variance = xp.clip(xp.linalg.diagonal(M), min=0.0)
         mean_variance = xp.mean(variance)
         scale = xp.sqrt(0.5 * (variance + xp.minimum(mean_variance, moments.largest**2)))
-        scale = xp.where(scale > 1e-6 * xp.abs(mean), scale, xp.ones_like(scale))
+        varies = scale > 1e-6 * xp.abs(mean)
+        scale = xp.where(varies & (not as_they_are), scale, xp.ones_like(scale))
         M = M / scale[:, None] / scale[None, :]
         size = min(d, MOST_AXES)
         start = np.random.default_rng(0).normal(size=(d, size))

@@ -61,6 +61,8 @@ FIRST_STEPS, STEPS, LAST_STEPS = 25, 10, 40
 GAIN, LAST_GAIN = 1e-3, 1e-4
 """The iterations of a solution, and the share of the objective that the last must gain: of those
 that choose the penalty, which begin at the one before but for the first, and of the model."""
+EXACT_STEPS, EXACT_GAIN = 400, 1e-6
+"""The same where the optimum of a given penalty is asked for."""
 FEWEST = 1.25
 """How many times the rows of a solution there must be for the rows since to tell."""
 NEAREST = 1e-9
@@ -85,6 +87,9 @@ class DenseSolver:
     fit_intercept : bool
     limits_of : callable
         `polyak.learn.race.row_limits.limits_of_all`.
+    of_mean : bool
+        The one penalty there is was given: it is that of the mean loss, for features in the units
+        in which they come.
     """
 
     def __init__(
@@ -95,8 +100,10 @@ class DenseSolver:
         *,
         fit_intercept: bool,
         limits_of: Callable[..., Floats],
+        of_mean: bool = False,
     ) -> None:
         self.kind, self.penalties, self.outputs = kind, penalties, outputs
+        self.of_mean = of_mean
         self.fit_intercept, self.limits_of = fit_intercept, limits_of
         self.clock = self.since = 0
         self.ratio = float(penalties[1] / penalties[0]) if len(penalties) > 1 else 1.0
@@ -352,6 +359,10 @@ class DenseSolver:
         xp, units = self.xp, self._units_now()
         blocks = self.held() if blocks is None else blocks
         start, rows = units.standard(xp, *plain), sum(map(weight_of, blocks))
+        if self.of_mean and self.past is not None:
+            penalties = penalties * (self.moments.count + sum(map(weight_of, self.waiting)))
+        elif self.of_mean:
+            penalties = penalties * rows
         W, b = solve(
             xp,
             self.kind,
@@ -373,7 +384,7 @@ class DenseSolver:
             moments = replace(self.moments)
             if self.waiting:
                 moments.add(_joined(self.xp, self.waiting))
-            self._units = self.clock, Units.of(self.xp, moments)
+            self._units = self.clock, Units.of(self.xp, moments, as_they_are=self.of_mean)
         return self._units[1]
 
     def _nearest(self, places: list[int]) -> list[int]:
@@ -565,6 +576,7 @@ class DenseSolver:
             A, c = self.plain[0][:, [number]], self.plain[1][[number]]
         else:
             most, gain = (LAST_STEPS, LAST_GAIN) if self.past is None else (STEPS, GAIN)
+            most, gain = (EXACT_STEPS, EXACT_GAIN) if self.of_mean else (most, gain)
             A, c = self._solution([place], most, gain, self.penalty(place))
         A, c = (on_host(one).astype(np.float64) for one in (A[:, 0], c[0]))
         return A.T, c - on_host(self.shift) @ A

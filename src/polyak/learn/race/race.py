@@ -682,7 +682,8 @@ class Race:
         rated = self.history.rated(self.scored / 2, self.sums())
         for number, sums in self.left_out.items():
             rated[number] = sums[RATED] / max(sums[0], 1e-300)
-        best = min(self.left_out.keys() - {constant} or self.contenders, key=rated.__getitem__)
+        able = self.left_out.keys() - {constant} or set(self.contenders) - self._reserve()
+        best = min(able, key=rated.__getitem__, default=constant)
         asked_for, alone = self.recent(best), self.recent(constant)
         within = asked_for["loss"] - alone["loss"] <= CLEARLY * asked_for["loss_std_err"]
         return best if within and rated[best] <= CLEARLY * rated[constant] else constant

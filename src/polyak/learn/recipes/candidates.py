@@ -155,9 +155,14 @@ class NewtonCandidate(AnyCandidate):
 
 @dataclass(frozen=True, slots=True)
 class DenseCandidate(AnyCandidate):
-    """The optimum at a penalty, in rows, for wide dense rows; see `polyak.learn.dense.solver`."""
+    """The optimum at a penalty for wide dense rows; see `polyak.learn.dense.solver`.
+
+    The penalty is in rows of standardised features or, where it was given, that of the mean loss,
+    for features in the units in which they come.
+    """
 
     penalty: float
+    of_mean: bool = False
 
     @property
     def method(self) -> str:
@@ -166,7 +171,8 @@ class DenseCandidate(AnyCandidate):
 
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its report."""
-        return {"penalty": self.penalty, "dense": True}
+        found = {"penalty": self.penalty, "dense": True}
+        return found | {"alpha": self.penalty} if self.of_mean else found
 
 
 @dataclass(frozen=True, slots=True)

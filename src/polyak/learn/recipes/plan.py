@@ -36,7 +36,6 @@ from polyak.learn.recipes.candidates import (
 )
 from polyak.learn.recipes.recipe import (
     MANY_WEIGHTS,
-    OF_AVERAGING,
     ROWS_FOR_KNOTS,
     SEVERAL_WEIGHTS,
     Recipe,
@@ -48,6 +47,7 @@ from polyak.learn.schedules import (
     squared_length_by,
 )
 from polyak.losses import get_loss
+from polyak.model.training_report import OF_AVERAGING
 from polyak.rows.huge_values import huge_value
 from polyak.rows.sparse import Rows, SparseRows, row_widths
 
@@ -160,6 +160,8 @@ def plan_race(recipe: Recipe, sample: Sample) -> list[AnyCandidate]:
     newton: list[AnyCandidate] = []
     seen, known = features_seen(sample.rows), sample.features
     if _is_dense(recipe, sample, seen):
+        if recipe.alpha != "auto":
+            return [DenseCandidate(float(recipe.alpha), of_mean=True)]
         step = 2 if sample.outputs > MANY_OUTPUTS else 1
         return [DenseCandidate(penalty) for penalty in DENSE_PENALTIES[::step]]
     if recipe.takes_newton_steps(seen, sample.outputs):

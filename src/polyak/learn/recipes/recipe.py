@@ -14,6 +14,7 @@ from polyak.learn.bank.settings import Step
 from polyak.learn.newton.limits import most_features
 from polyak.learn.schedules import CALIBRATION_ROWS
 from polyak.losses import DEFAULT_LOSS, get_loss
+from polyak.model.training_report import OF_AVERAGING
 from polyak.rows.huge_values import WIDE
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 Auto = Literal["auto"]
 PENALTIES = ("l2", "l1", "elasticnet", "none")
 CONSTRAINTS = ("positive", "negative", "increasing", "decreasing", "curves", "pairs")
-OF_AVERAGING = ("eta0", "decay", "power_t", "average", "step", "precondition")
 RECIPES = ("auto", "sgd", "paper", "paper-strict")
 ROWS_FOR_KNOTS = 4096
 """The number of first rows whose quantiles are the knots of curves."""
@@ -271,12 +271,18 @@ class Recipe:
         """Whether dense rows are learned by matrix products.
 
         So they are where features are many, or the weights of several classes more than ``most``,
-        and nothing is asked for but the best weights at some ridge penalty.
+        and nothing is asked for but the best weights at some ridge penalty; at a given one where
+        Newton steps cannot find its optimum.
         """
         loss = get_loss(self.loss).name
-        plain = self.recipe == "auto" and self.alpha == "auto" and not self.sets(OF_AVERAGING)
-        if not plain or self.intervals or self.is_sparse or self.is_additive:
+        plain = self.recipe == "auto" and not self.sets(OF_AVERAGING)
+        asked_for = self.intervals or self.is_unpenalised or self.is_sparse or self.is_additive
+        if not plain or asked_for:
             return False
+        if self.alpha != "auto" and loss == "log_loss":
+            if outputs > 1 and self.takes_softmax:
+                return not self.learns_together(width, outputs, width)
+            return width > most_features(self.loss, outputs)
         if loss != "log_loss":
             return loss == "squared_error" and width > most_features(self.loss, 1)
         return width >= WIDE or (self.takes_softmax and width * (outputs - 1) > most)

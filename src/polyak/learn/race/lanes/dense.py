@@ -55,6 +55,7 @@ class DenseLane(Lane):
             problem.outputs,
             fit_intercept=recipe.fit_intercept,
             limits_of=limits_of_all,
+            of_mean=candidates[0].of_mean,
         )
         # Of the scores of the best penalty.
         counted = 1 if problem.outputs <= MOST_COUNTED else 0
@@ -228,6 +229,8 @@ class DenseLane(Lane):
         return wide, intercept
 
     def found(self, place: int) -> dict[str, Any]:
+        if self.solver.of_mean:
+            return {}
         return {"penalty": float(f"{self.solver.penalty(place):.3g}")}
 
     def average_start(self, place: int) -> Floats:
