@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from test_onnx import run
 from polyak import LinearModel
 from polyak.exports import export
 from polyak.exports.sklearn_estimator import to_sklearn
+from polyak.model.in_use import sparsified
 
 rng = np.random.default_rng(0)
 WIDTH = X.shape[1]
@@ -51,3 +53,26 @@ def test_a_skops_file_predicts_the_same(loss: str, tmp_path: Path):
 def test_scikit_learn_has_no_several_quantiles():
     with pytest.raises(ValueError, match="no model of several quantiles that do not cross"):
         to_sklearn(SEVERAL)
+
+
+FAR = np.vstack([X, 1e3 * X, -1e3 * X])
+
+
+@pytest.mark.parametrize("offset", [None, 0, WIDTH - 1])
+def test_an_onnx_graph_limits_means_as_the_model_does(offset: int | None, tmp_path: Path):
+    weights, rows = ONE["poisson"].weights.copy(), FAR.copy()
+    weights[1] = 0.0  # not in use
+    if offset is not None:
+        weights[offset], rows[:, offset] = 1.0, 0.7
+    model = replace(ONE["poisson"], weights=weights, offset=offset, reach=np.array([[-1.0], [1.5]]))
+    means = model.predict(rows)
+    moved = 1.0 if offset is None else np.exp(0.7)
+    assert means.min() == pytest.approx(moved * np.exp(-1.0))
+    assert means.max() == pytest.approx(moved * np.exp(1.5))
+    used = np.flatnonzero(weights[:, 0])
+    for one, some in ((model, rows), (sparsified(model), rows[:, used])):
+        export(one, tmp_path / "m.onnx")
+        found = run(tmp_path / "m.onnx", some)["prediction"]
+        np.testing.assert_allclose(found, means, rtol=1e-6)
+    (remark,) = export(model, tmp_path / "m.skops")
+    assert "do not limit predictions" in remark

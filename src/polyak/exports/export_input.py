@@ -69,7 +69,7 @@ class ExportInput:
         names = self.names or {}
         known = {place: names[j] for place, j in enumerate(used.tolist()) if j in names}
         features = replace(self.model.features, names=known)
-        weights, terms = self.model.weights[used], self.model.terms
+        weights, terms, offset = self.model.weights[used], self.model.terms, self.model.offset
         if terms is not None:
             weights = np.concatenate([weights, self.model.weights[terms.begin :]])
             terms = terms_in_use(terms, used)
@@ -78,6 +78,7 @@ class ExportInput:
             weights=weights,
             terms=terms,
             features=features,
+            offset=None if offset is None else int(np.searchsorted(used, offset)),
             replicas=None,
             sandwich=None,
         )

@@ -134,7 +134,7 @@ def _add_scores(graph: _Graph, given: ExportInput) -> str:
         ]
         weights = weights.copy()
         weights[list(terms.replaced)] = 0.0
-    used = np.flatnonzero(weights.any(axis=1))
+    features, used = rows, np.flatnonzero(weights.any(axis=1))
     if len(used) < SPARE * len(weights):
         weights = weights[used]
         rows = graph.node("Gather", [rows, graph.constant("used", used)], "X_used", axis=1)
@@ -147,7 +147,17 @@ def _add_scores(graph: _Graph, given: ExportInput) -> str:
         "product",
     )
     total = graph.node("Sum", [product, *of_terms], "total_of_terms") if of_terms else product
-    graph.node("Add", [total, graph.constant("intercept", given.model.intercept)], "raw")
+    reach, intercept = given.model.reach, graph.constant("intercept", given.model.intercept)
+    scores = graph.node("Add", [total, intercept], "raw" if reach is None else "any")
+    if reach is not None:
+        low, high = (
+            graph.constant(name, end) for name, end in zip(("low", "high"), reach, strict=True)
+        )
+        if given.model.offset is not None:
+            place = graph.constant("offset_place", np.array([given.model.offset]))
+            own = graph.double(graph.node("Gather", [features, place], "own", axis=1), "own_double")
+            low, high = (graph.node("Add", [end, own], f"{end}_moved") for end in (low, high))
+        graph.node("Max", [graph.node("Min", [scores, high], "low_enough"), low], "raw")
     if given.outputs > 1:
         return "raw"
     return graph.node("Squeeze", ["raw", graph.constant("second", np.array([1]))], "flat")

@@ -36,6 +36,11 @@ def write(given: ExportInput, path: str) -> list[str]:
     types = skops_io.get_untrusted_types(data=written)
     remarks = [f"load it with skops.io.load(FILE, trusted={types})"] if types else []
     remarks += [] if given.columns else given.about_rows()
+    if model.reach is not None:
+        remarks.append(
+            "scikit-learn's estimators do not limit predictions beyond those of rows learned; an "
+            "ONNX file does"
+        )
     if model.classes is not None and model.loss != "log_loss" and model.sigmoids is not None:
         remarks.append(
             f"scikit-learn's linear classifiers have no probabilities for the loss {model.loss}: "

@@ -201,6 +201,8 @@ def model_of(
         multilabel=race.problem.has_labels,
         replicas=replicas,
         sandwich=sandwich,
+        offset=leader.offset,
+        reach=leader.lane.reach(leader.place),
         terms=leader.lane.terms,
         report=found,
     )

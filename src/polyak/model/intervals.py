@@ -57,6 +57,7 @@ class _Model(Protocol):
     def n_features(self) -> int: ...
     def rows(self, X: Any) -> Any: ...
     def scores(self, X: Any) -> Floats: ...
+    def within_reach(self, scores: Floats, rows: Any) -> Floats: ...
     def proba_from_scores(self, scores: Floats) -> Floats: ...
 
 
@@ -169,8 +170,8 @@ def score_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, 
 
 def value_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper limit of each row's prediction, through the inverse link."""
-    low, high = score_interval(model, X, level)
-    link = get_loss(model.loss).predictions
+    rows, link = model.features.rows(X), get_loss(model.loss).predictions
+    low, high = (model.within_reach(end, rows) for end in score_interval(model, rows, level))
     return link(low), link(high)
 
 

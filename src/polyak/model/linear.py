@@ -48,6 +48,12 @@ class LinearModel:
         estimates the model's.
     sandwich : Sandwich or None
         The sandwich covariance of the weights, where features are few.
+    offset : int or None
+        The feature that is added to the score as it is.
+    reach : array of shape (2, outputs) or None
+        The lowest and the highest score, where scores are the logarithms of predictions; an offset
+        is added to both. Half the smallest mean of the rows learned, and twice the largest: beyond,
+        a column with long tails would predict 1e49.
     features : FeatureMap
         How a source becomes rows of these features.
     terms : Terms or None
@@ -77,6 +83,8 @@ class LinearModel:
     multilabel: bool = False
     replicas: NDArray[Any] | None = None
     sandwich: Sandwich | None = None
+    offset: int | None = None
+    reach: Floats | None = None
     features: FeatureMap = field(default_factory=FeatureMap)
     terms: Terms | None = None
     report: TrainingReport | None = None
@@ -205,7 +213,8 @@ class LinearModel:
     def contributions(self, X: Any) -> tuple[list[str], Floats]:
         """Return the names of columns and pairs, and what each contributes to the scores of rows.
 
-        The contributions add up to the score; the last is the intercept.
+        The contributions add up to the score, unless that is out of `reach`; the last is the
+        intercept.
         """
         from polyak.model.effects import contributions
 
@@ -228,11 +237,23 @@ class LinearModel:
         matrix = np.ascontiguousarray(self.weights)
         rows = self.features.rows(X)
         if is_tensor(rows):
-            return product(rows, matrix) + self.intercept
+            return self.within_reach(product(rows, matrix) + self.intercept, rows)
         parts = [rows] if self.terms is None else self.terms.parts(as_rows(rows))
         scored = [_core.score_rows(core_rows(part), matrix) for part in parts]
         raw: NDArray[Any] = scored[0] if len(scored) == 1 else np.concatenate(scored)
-        return np.asarray(raw + self.intercept, dtype=np.float64)
+        return self.within_reach(np.asarray(raw + self.intercept, dtype=np.float64), rows)
+
+    def within_reach(self, scores: Floats, rows: Any) -> Floats:
+        """Return scores of rows no lower and no higher than the model's can be."""
+        if self.reach is None:
+            return scores
+        low, high = self.reach
+        if self.offset is not None:
+            one = np.zeros((self.offset + 1, 1))
+            one[self.offset] = 1.0
+            offsets = _core.score_rows(core_rows(as_rows(rows)), one)
+            low, high = low + offsets, high + offsets
+        return np.clip(scores, low, high)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the scores of rows, one-dimensional for one output as in scikit-learn."""

@@ -1,9 +1,9 @@
 """Model files: a `LinearModel` as one ``.polyak`` file.
 
 The page of JSON says what the model is, how a source becomes its features and how it was learned;
-the arrays are ``intercept``, perhaps ``sigmoids`` and ``replicas`` or a ``sandwich``, the names of
-features, and the weights: either ``weights`` whole (features x outputs) or, where most features
-weigh nothing, ``indices`` of those that do and their ``values``.
+the arrays are ``intercept``, perhaps ``sigmoids``, ``reach``, and ``replicas`` or a ``sandwich``,
+the names of features, and the weights: either ``weights`` whole (features x outputs) or, where most
+features weigh nothing, ``indices`` of those that do and their ``values``.
 `polyak.storage.container` has the rest.
 """
 
@@ -40,6 +40,7 @@ class ModelPage(NamedTuple):
     softmax: bool
     multilabel: bool
     terms: dict[str, Any] | None = None
+    offset: int | None = None
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -52,15 +53,15 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "features": {"count": len(model.weights)} | plain(model.features) | {"names": {}},
         "report": plain(model.report),
         "terms": plain(model.terms),
+        "offset": model.offset,
         "softmax": model.softmax,
         "multilabel": model.multilabel,
     }
     arrays: Arrays = {"intercept": model.intercept} | _weights_to_arrays(model.weights)
     arrays |= FeatureNames.of(model.features.names).arrays()
-    if model.sigmoids is not None:
-        arrays["sigmoids"] = model.sigmoids
-    if model.replicas is not None:
-        arrays["replicas"] = model.replicas
+    for name in ("sigmoids", "reach", "replicas"):
+        if (array := getattr(model, name)) is not None:
+            arrays[name] = array
     if model.sandwich is not None:
         arrays |= sandwich_arrays(model.sandwich)
     write_file(path, page, arrays)
@@ -85,7 +86,9 @@ def load_model(
 def _model(
     page: Page, arrays: Arrays, features: type[Any], report: type[Any], terms: type[Any]
 ) -> Page:
-    loss, labels, described, told, softmax, multilabel, expanded = read(ModelPage, page, "page")
+    loss, labels, described, told, softmax, multilabel, expanded, offset = read(
+        ModelPage, page, "page"
+    )
     classes = None if labels is None else labels_from_json(labels)
     if get_loss(loss).classifies != (classes is not None):
         raise ValueError(f"classes and the loss {loss} do not fit each other")
@@ -103,10 +106,13 @@ def _model(
         raise ValueError("it has a softmax of what are not the scores of several classes")
     if "intercept" not in arrays:
         raise ValueError("it has no intercept")
-    intercept, sigmoids = arrays["intercept"], arrays.get("sigmoids")
+    if offset is not None and not 0 <= offset < len(weights):
+        raise ValueError("its offset is not one of its features")
+    intercept = arrays["intercept"]
     _check_shape("intercept", intercept, (outputs,))
-    if sigmoids is not None:
-        _check_shape("sigmoids", sigmoids, (outputs, 2))
+    for name, shape in (("sigmoids", (outputs, 2)), ("reach", (2, outputs))):
+        if name in arrays:
+            _check_shape(name, arrays[name], shape)
     found = _features(read(features, described, "features"), arrays)
     if expanded is None and found.width is not None and len(weights) > found.width:
         raise ValueError(f"its features.count is {len(weights)}, more than its {found.width}")
@@ -122,7 +128,9 @@ def _model(
         "intercept": intercept,
         "loss": loss,
         "classes": classes,
-        "sigmoids": sigmoids,
+        "sigmoids": arrays.get("sigmoids"),
+        "offset": offset,
+        "reach": arrays.get("reach"),
         "softmax": softmax,
         "multilabel": multilabel,
         "replicas": replicas,

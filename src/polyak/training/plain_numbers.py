@@ -48,8 +48,9 @@ class PlainNumbers:
         report = model.report
         if report is not None:  # columns are every other feature now
             report = replace(report, spreads={2 * j: s for j, s in report.spreads.items()})
+        offset = None if model.offset is None else 2 * model.offset
         features = FeatureMap.table(self.schema)
-        return replace(model, weights=weights, features=features, report=report)
+        return replace(model, weights=weights, offset=offset, features=features, report=report)
 
 
 def matrix_of(rows: SparseRows) -> NDArray[Any]:

@@ -109,6 +109,11 @@ class Scorer:
         scores = with_offsets(products, held.offsets(begin))
         return odds_of_classes(scores, self.objective.outputs) if softmax else scores
 
+    def reaching(self, known: Information, held: HeldRows, threads: int) -> Information:
+        """Return what is known, the scores of the held rows within its reach."""
+        scores, offsets = self.products(known, held, 0, threads), held.offsets()
+        return known.reaching(with_offsets(scores, None if offsets is None else -offsets))
+
     def count(
         self,
         known: Information,
@@ -124,7 +129,7 @@ class Scorer:
         """
         if scores is None:
             scores = self.scores(known, held, self.counted, threads)
-        sums = self._sums_of(scores, held, threads)
+        sums = self._sums_of(scores, known, held, threads)
         self.totals = self.totals + sums
         rated = sums[RATED].reshape(len(self.recent), -1).sum(axis=1)
         self.recent = self.recent + (before + self.counted) * rated
@@ -135,10 +140,11 @@ class Scorer:
         if held.count == self.counted:
             return self.totals.copy()
         scores = self.scores(known, held, self.counted, threads)
-        return self.totals + self._sums_of(scores, held, threads)
+        return self.totals + self._sums_of(scores, known, held, threads)
 
-    def _sums_of(self, scores: Floats, held: HeldRows, threads: int) -> Floats:
+    def _sums_of(self, scores: Floats, known: Information, held: HeldRows, threads: int) -> Floats:
         scores = scores.reshape(-1, len(self.recent), self.objective.outputs)
+        scores = known.within_reach(scores, held.offsets(self.counted))
         if self.objective.counts_own_class and not self.objective.softmax:
             scores = normalised_odds(scores)
         begin = self.counted

@@ -446,6 +446,8 @@ class NewtonSolver:
         if not known.is_finite():
             self._leave("its numbers are too large")
             return
+        if get_loss(self.objective.loss).log_link:
+            known = self._scorer.reaching(known, self._held, self.threads)
         learned.known = counted.known = known
         if due or not self.objective.exact:
             self._cadence.fitted = self.clock
@@ -546,7 +548,7 @@ class NewtonSolver:
         scores = learned.leaving_out(X, targets, sample_weight, offsets, times)
         if self.objective.counts_own_class and not self.objective.softmax:
             return lambda places: normalised_odds(scores(places))
-        return scores
+        return lambda places: learned.known.within_reach(scores(places), offsets, places)
 
     def losses_of(self, scores: Floats, y: ArrayLike) -> Floats:
         """Return the loss of rows that have these scores, summed over the outputs."""

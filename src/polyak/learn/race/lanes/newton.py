@@ -305,6 +305,7 @@ class NewtonRacer(Lane):
                 matrix = np.ascontiguousarray(coef.T)
                 raw = score_rows(core_rows(take_rows(rows, held)), matrix) + intercept
                 raw = raw.reshape(len(held), *scores.shape[1:])
+                raw = solver.learned().known.within_reach(raw, None)
                 scores[held] = odds_of_softmax(raw) if self.softmax else raw
         scores = with_offsets(scores, given.offsets)
         together = self.newton.objective.together and not self.softmax
@@ -392,6 +393,10 @@ class NewtonRacer(Lane):
     def weights(self, place: int, *, last: bool = False) -> tuple[NDArray[Any], Floats]:
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
+
+    def reach(self, place: int) -> Floats | None:
+        known = self.newton.learned().known
+        return known.reach[:, place] if known.reach.size else None
 
     def sandwich(self) -> tuple[Sandwich, tuple[int, float] | None] | None:
         """Return the weights at the smallest penalty and their covariance, for intervals."""

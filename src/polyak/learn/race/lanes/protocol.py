@@ -378,6 +378,10 @@ class Lane(Protocol):
         """
         return None
 
+    def reach(self, place: int) -> Floats | None:
+        """Return the lowest and the highest score of its model, if it has any: a row each."""
+        return None
+
     def term_reports(self) -> tuple[TermReport, ...]:
         """Return what is known of each term of an additive model."""
         return ()
