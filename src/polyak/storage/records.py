@@ -110,12 +110,12 @@ def read(hint: Any, value: Any, name: str) -> Any:
         ...
     ValueError: its engine.workers is -1, not a whole number from 0 on
     """
-    origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
     if hint in _PLAIN:
         _PLAIN[hint](value, name)
         return value
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         inner[1](value, name)
         return read(inner[0], value, name)
