@@ -141,8 +141,9 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("seeds", [[1], pytest.param(range(16), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [[1], pytest.param(range(8), marks=pytest.mark.slow)])
 def test_of_rows_in_random_order_nothing_is_said(seeds: Iterable[int]) -> None:
+    """One alarm in 112 runs is let pass: a rate of 5% passes once in fifty times."""
     alarms, runs = [], 0
     for seed in seeds:
         for number, kind in enumerate(KINDS):

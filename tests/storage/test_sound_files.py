@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ THREE = np.array(["a", "b", "c"])[np.argmax(X[:, :3], axis=1)]
 ODD: tuple[Any, ...] = (
     None, True, 0, -1, 2**40, 2**70, 0.5, -1e300, "", "x", "auto", [], [1], [[]], {}, {"a": 1},
 )  # fmt: skip
+THIRDS = ODD[::3], ODD[1::3], ODD[2::3]
+"""Each has a number, a word and a list or a dictionary."""
 
 
 def table(folder: Path) -> Path:
@@ -56,20 +59,25 @@ def job(kind: str, folder: Path) -> Job:
     return Job(**jobs[kind], checkpoint=str(folder), every_rows=1, order="as-is")
 
 
-def changes(value: Any) -> Iterator[Any]:
-    """Yield copies of a page with one entry changed or removed; of lists, the first or last."""
+def changes(value: Any, turn: Iterator[tuple[Any, ...]] | None = None) -> Iterator[Any]:
+    """Yield copies of a page with one entry changed or removed; of lists, the first or last.
+
+    Entries take turns with the thirds of the odd values: a third of them finds what all do, in a
+    third of the time, since an entry is mostly one of several of its kind.
+    """
+    turn = turn or cycle(THIRDS)
     if isinstance(value, dict):
         keys: list[Any] = list(value)
     else:
         keys = sorted({0, len(value) - 1}) if value else []
     for key in keys:
-        for odd in ODD:
+        for odd in next(turn):
             yield _with(value, key, odd)
         without = copy.copy(value)
         del without[key]
         yield without
         if isinstance(value[key], dict | list):
-            for inner in changes(value[key]):
+            for inner in changes(value[key], turn):
                 yield _with(value, key, inner)
 
 
@@ -80,14 +88,16 @@ def _with(value: Any, key: Any, item: Any) -> Any:
 
 
 def other_arrays(arrays: Arrays) -> Iterator[Arrays]:
-    for name, array in arrays.items():
+    """Yield the arrays with one left out or changed; of shapes and types, each a third in turn."""
+    for turn, (name, array) in enumerate(arrays.items()):
         yield {key: other for key, other in arrays.items() if key != name}
-        for other in (
+        shapes_and_types = (
             array[:-1], array[:0], array[None], array.ravel(), array[..., :1], array[..., None],
             np.concatenate([array, array]), array.astype(np.int64), array.astype(np.float16),
-            array.astype(np.float32), array.astype(np.float64), array * 0 - 1, array * 0 + 99,
-            array.astype(np.float64) * np.nan, array.astype(np.uint8), array != 0,
-        ):  # fmt: skip
+            array.astype(np.float32), array.astype(np.float64), array.astype(np.uint8),
+        )  # fmt: skip
+        values = array * 0 - 1, array * 0 + 99, array.astype(np.float64) * np.nan, array != 0
+        for other in (*shapes_and_types[turn % 3 :: 3], *values):
             yield arrays | {name: other}
 
 
