@@ -136,3 +136,40 @@ def test_only_where_rows_come_as_they_stand() -> None:
     assert entered(ASGDRegressor(random_state=0, shuffle=False).fit(X, y)) == 0
     assert entered(ASGDRegressor(random_state=0, alpha=1e-3).partial_fit(X, y)) == 0
     assert entered(ASGDRegressor(random_state=0, recipe="paper").partial_fit(X, y)) == 0
+
+
+def of_classes(n: int, seed: int, classes: int) -> tuple[Floats, NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    weights = np.random.default_rng(0).normal(size=(5, classes))
+    return X, np.argmax(X @ weights + rng.gumbel(size=(n, classes)), axis=1)
+
+
+def log_losses(model: ASGDClassifier, X: Floats, y: NDArray[Any]) -> Floats:
+    return -model.predict_log_proba(X)[np.arange(len(y)), y]
+
+
+@pytest.mark.filterwarnings("ignore:the model loses", "ignore:the first rows", "ignore:the loss on")
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("order", ["sorted", "last"])
+def test_they_do_not_lead_by_following_the_order_of_classes(classes: int, order: str) -> None:
+    X, y = of_classes(6000, 1, classes)
+    fresh = of_classes(4000, 2, classes)
+    shares = np.bincount(y) / len(y)
+    alone = -np.log(shares[fresh[1]]).mean()
+    by = np.argsort(y if order == "sorted" else y == classes - 1, kind="stable")
+    model = ASGDClassifier(loss="log_loss", random_state=0)
+    for some in np.array_split(by, 6):
+        model.partial_fit(X[some], y[some], classes=np.arange(classes))
+    assert log_losses(model, *fresh).mean() < 1.01 * alone
+    assert model.recent_loss_ > 0.9 * alone  # which does not flatter
+
+
+@pytest.mark.filterwarnings("ignore:the model loses", "ignore:the loss on")
+def test_they_lead_where_shares_of_classes_drift_a_little() -> None:
+    X, y = stream("rotation", "log_loss", 8000, 5, seed=0)
+    rare = np.random.default_rng(0).random(len(y)) < np.linspace(1.0, 0.4, len(y))
+    some = (y < 0) | rare
+    model = ASGDClassifier(loss="log_loss", random_state=0)
+    model.partial_fit(X[some], y[some], classes=[-1, 1])
+    assert model.best_candidate_["averaging"]["start"] is None

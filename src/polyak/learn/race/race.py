@@ -53,6 +53,9 @@ SHARES = 3
 """How often the shares of rows out of proportion are found, by the constant of the others."""
 UNEXPLAINED = 0.01
 """The share of the constant's loss below which rows out of proportion are as features say."""
+IN_ORDER, CERTAINLY = 1.1, 6.0
+"""Rows come in order of their classes where the constant has lost so many times of late what that
+of all rows loses, by so many standard errors: in random order they lose the same."""
 SMALL_COPY = 0.25
 """Lanes are copied before a batch where their weights take at most this share of its bytes."""
 SMALL_LANES = 1 << 20
@@ -628,7 +631,9 @@ class Race:
         Where the weights themselves are asked for it is the one that they are of, as long as it
         runs: see `Recipe.for_inference`. Otherwise the loss is that of rows left out, where all are
         at hand, or that since half of the rows. Once rows were learned again, losses no longer tell
-        how the contenders compare with the constant, which learns nothing from that.
+        how the contenders compare with the constant, which learns nothing from that. Nor do they
+        where rows come in order of their classes, which models that forget follow: then optima of
+        all rows are compared with what the constant of all rows loses.
         """
         asked_for = [number for lane in self.lanes for number in lane.stays]
         best = None if contender else self._best_left_out()
@@ -642,10 +647,14 @@ class Race:
             running = [number for number in running if number not in self.moving]
             if may_win and self.recipe.alpha == "auto":
                 running = [number for number in running if not self._is_saturated(number)]
+            alone, losses = self._constant_in_order(), partial(self.history.rated, now=self.sums())
+            if alone is not None:
+                running = [n for n in running if n not in self.running_sgd] or running
             best = self._optimum_if_as_good(self._in_order(self.scored / 2, running)[0])
-            if self.clock == self.scored:
-                losses = partial(self.history.rated, now=self.sums())
+            if alone is None and self.clock == self.scored:
                 best = moving_leader(best, self.running_moving, self.scored, losses)
+            elif alone is not None and may_win and losses(self.scored / 2)[best] > alone:
+                best = self.baselines[0].numbers[0]
         if best == self.constant and self.recipe.alpha != "auto":
             best = self._asked_for_or_constant(best)
         lane = next(lane for lane in self.lanes if best in lane.numbers)
@@ -656,6 +665,15 @@ class Race:
         width = width if offset is None else max(width, offset + 1)
         place = lane.numbers.index(best)
         return Leader(best, self.candidates[best], lane, place, width, offset)
+
+    def _constant_in_order(self) -> float | None:
+        """Return the loss of the constant of all rows, if they come in order of their classes."""
+        if self.constant is None or not self.problem.classifies or self.clock > self.scored:
+            return None
+        baseline: Any = self.baselines[0]
+        alone, late = float(baseline.usual[0]), self.measure(self.constant, self.scored / 2)
+        far = late["loss"] - alone > CERTAINLY * late["loss_std_err"]
+        return alone if far and late["loss"] > IN_ORDER * alone else None
 
     def _optimum_if_as_good(self, best: int) -> int:
         """Return the best batch optimum instead of averaged SGD that is not clearly better.
