@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from polyak.model import intervals
 from polyak.model.effects import effects_table
 from polyak.model.features import FeatureMap
-from polyak.model.intervals import _Model
 from polyak.rows.sparse import SparseRows
+
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +63,7 @@ class Coefficients(NamedTuple):
 
 
 def coefficients(
-    model: _Model, level: float = 0.95, *, features: NDArray[np.int64] | None = None
+    model: LinearModel, level: float = 0.95, *, features: NDArray[np.int64] | None = None
 ) -> Coefficients:
     """Return the coefficients of a model, with intervals at this level if it has any.
 
@@ -101,7 +103,7 @@ def coefficients(
     )
 
 
-def as_frame(model: _Model, level: float) -> Any:
+def as_frame(model: LinearModel, level: float) -> Any:
     """Return the coefficients as a data frame, or as a dict of columns without pandas.
 
     Those of an additive model are its effects: the weight of a basis function has no meaning.
@@ -114,7 +116,7 @@ def as_frame(model: _Model, level: float) -> Any:
     return pd.DataFrame(columns)
 
 
-def _columns(model: _Model, level: float) -> dict[str, Any]:
+def _columns(model: LinearModel, level: float) -> dict[str, Any]:
     found = coefficients(model, level)
     columns: dict[str, Any] = {"feature": np.array(found.names(model.features), dtype=object)}
     if model.weights.shape[1] > 1:
@@ -125,7 +127,7 @@ def _columns(model: _Model, level: float) -> dict[str, Any]:
     return columns | found.numbers
 
 
-def _shown(model: _Model) -> NDArray[np.int64]:
+def _shown(model: LinearModel) -> NDArray[np.int64]:
     """Return the features to list: all of an array; of a table, its numbers and nonzero words.
 
     The indicator of a missing value is left out if no value was missing.
@@ -158,7 +160,7 @@ def _shown(model: _Model) -> NDArray[np.int64]:
     return np.array(sorted(found.tolist(), key=place), np.int64)
 
 
-def _spreads(model: _Model) -> Floats | None:
+def _spreads(model: LinearModel) -> Floats | None:
     """Return the features' standard deviations from the schema or report; None if unknown."""
     if model.features.schema is not None:
         return model.features.spreads(model.n_features)
@@ -179,7 +181,7 @@ def _zero_row(features: FeatureMap) -> SparseRows:
     return SparseRows(np.array([0, len(row)]), indices, values, int(indices.max(initial=-1)) + 1)
 
 
-def _tested(model: _Model, centre: Floats, error: Floats, level: float) -> dict[str, Any]:
+def _tested(model: LinearModel, centre: Floats, error: Floats, level: float) -> dict[str, Any]:
     z = np.divide(centre, error, out=np.full_like(centre, np.nan), where=error > 0)
     reach = intervals.quantile(model, level) * error
     columns = {

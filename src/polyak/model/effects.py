@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyak.errors import DataError
 from polyak.model.columns import SourceColumns
-from polyak.model.intervals import _Model, quantile
+from polyak.model.intervals import quantile
 from polyak.model.terms import Axis, Term
 from polyak.rows.sparse import SparseRows, as_rows, dense_as_sparse
+
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 Features = NDArray[np.int64]
@@ -42,7 +45,7 @@ class Effect(NamedTuple):
     upper: Floats
 
 
-def effect(model: _Model, name: str, level: float = 0.95, grid: Any = None) -> Effect:
+def effect(model: LinearModel, name: str, level: float = 0.95, grid: Any = None) -> Effect:
     """Return the effect of a column, or of a pair such as "age × city", of a model.
 
     NaN in the ``grid`` of numbers stands for a missing value.
@@ -80,7 +83,7 @@ def _numbers(name: str, grid: Any) -> Floats:
         raise DataError(f"the column {name} is of numbers, but its grid is not") from None
 
 
-def kinds(model: _Model) -> dict[str, str]:
+def kinds(model: LinearModel) -> dict[str, str]:
     """Return the kind of each term: the columns that have a weight, then the pairs."""
     terms, columns = () if model.terms is None else model.terms.terms, columns_of_model(model)
     curves = {term.name for term in terms if term.kind == "curve"}
@@ -95,7 +98,7 @@ def kinds(model: _Model) -> dict[str, str]:
     return found | {term.name: term.kind for term in terms if term.kind == "pair"}
 
 
-def effects_table(model: _Model, level: float = 0.95) -> dict[str, Any]:
+def effects_table(model: LinearModel, level: float = 0.95) -> dict[str, Any]:
     """Return the effects of an additive model as columns, a line per term and knot or level.
 
     Between knots effects are linear, beyond the outermost constant. With those of a row's values
@@ -158,7 +161,7 @@ def _text(value: Any) -> str:
     return MISSING if np.isnan(value) else repr(float(value))
 
 
-def knots_of(model: _Model, columns: SourceColumns, name: str) -> Floats:
+def knots_of(model: LinearModel, columns: SourceColumns, name: str) -> Floats:
     """Return the knots of a column's curve in its own units."""
     assert model.terms is not None
     axes = {axis.column: axis for term in model.terms.terms for axis in term.axes}
@@ -173,7 +176,7 @@ def grid_of(axis: Axis) -> Floats:
     return np.unique(np.concatenate([knots, between]))
 
 
-def _of_pair(model: _Model, columns: SourceColumns, place: int, level: float) -> Effect:
+def _of_pair(model: LinearModel, columns: SourceColumns, place: int, level: float) -> Effect:
     """Return the effect of a pair at the knots or levels of its columns."""
     assert model.terms is not None
     grids: list[NDArray[Any]] = []
@@ -190,7 +193,9 @@ def _of_pair(model: _Model, columns: SourceColumns, place: int, level: float) ->
     return Effect(tuple(grids), *(one.reshape(shape) for one in band))
 
 
-def _of_levels(model: _Model, columns: SourceColumns, name: str, level: float, grid: Any) -> Effect:
+def _of_levels(
+    model: LinearModel, columns: SourceColumns, name: str, level: float, grid: Any
+) -> Effect:
     levels = _levels(model, columns, name)
     shown = list(levels) if grid is None else [str(one) for one in grid]
     place = {one: k for k, one in enumerate(levels)}
@@ -202,7 +207,7 @@ def _of_levels(model: _Model, columns: SourceColumns, name: str, level: float, g
     return Effect(np.array(shown), *_band(model, own, functions, level))
 
 
-def _levels(model: _Model, columns: SourceColumns, name: str) -> dict[str, int]:
+def _levels(model: LinearModel, columns: SourceColumns, name: str) -> dict[str, int]:
     """Return the features of a category's levels by their names, and of missing values."""
     missing = columns.owners.index(columns.place(name))
     called = [(missing, MISSING)]
@@ -223,7 +228,7 @@ def _shares(levels: dict[str, int]) -> Floats:
     return np.asarray(there / max(there.sum(), 1.0))
 
 
-def _covariance(model: _Model, features: Features) -> Floats:
+def _covariance(model: LinearModel, features: Features) -> Floats:
     """Return the covariance of the weights of some features, a matrix per output."""
     assert model.sandwich is not None
     known = model.sandwich.features
@@ -235,7 +240,7 @@ def _covariance(model: _Model, features: Features) -> Floats:
 
 
 def _band(
-    model: _Model, features: Features, functions: Floats, level: float, intercept: bool = False
+    model: LinearModel, features: Features, functions: Floats, level: float, intercept: bool = False
 ) -> tuple[Floats, Floats, Floats]:
     """Return linear combinations of weights, one per row of ``functions``, and their intervals.
 
@@ -263,7 +268,7 @@ def _band(
     return value, value - reach, value + reach
 
 
-def contributions(model: _Model, X: Any) -> tuple[list[str], Floats]:
+def contributions(model: LinearModel, X: Any) -> tuple[list[str], Floats]:
     """Return what each column and pair contributes to the scores of rows.
 
     The contributions have the shape (rows, terms), or (rows, terms, outputs) where there are
@@ -283,7 +288,7 @@ def contributions(model: _Model, X: Any) -> tuple[list[str], Floats]:
 
 
 def contribution_owners(
-    model: _Model,
+    model: LinearModel,
 ) -> tuple[list[str], NDArray[np.bool_], NDArray[np.intp]]:
     """Return the names of all contributions, which features have a weight, and whose each is.
 
@@ -314,7 +319,7 @@ def _place(term: Term, names: list[str]) -> int:
     return names.index(term.name)
 
 
-def columns_of_model(model: _Model) -> SourceColumns:
+def columns_of_model(model: LinearModel) -> SourceColumns:
     """Return the columns that a model's features come from."""
     schema, features = model.features.schema, model.features
     if schema is None:

@@ -8,7 +8,7 @@ weights, so that replicas vary around the model as the model varies around the t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from polyak import _core
 from polyak.losses import get_loss
 from polyak.losses.softmax import softmax
-from polyak.model.features import FeatureMap
-from polyak.model.terms import Terms
-from polyak.model.training_report import TrainingReport
 from polyak.rows.sparse import Rows, SparseRows, as_rows, core_rows
 from polyak.storage.sandwich import Sandwich
+
+if TYPE_CHECKING:
+    from polyak.model.linear import LinearModel
 
 Floats = NDArray[np.float64]
 
@@ -28,40 +28,7 @@ ROWS_AT_A_TIME = 4096
 """Rows are scored in blocks of this size, to bound the memory of all replicas' scores."""
 
 
-class _Model(Protocol):
-    """The part of `LinearModel` that is used here; its methods import this module."""
-
-    @property
-    def weights(self) -> NDArray[Any]: ...
-    @property
-    def intercept(self) -> Floats: ...
-    @property
-    def loss(self) -> str: ...
-    @property
-    def classes(self) -> NDArray[Any] | None: ...
-    @property
-    def softmax(self) -> bool: ...
-    @property
-    def sigmoids(self) -> Floats | None: ...
-    @property
-    def replicas(self) -> NDArray[Any] | None: ...
-    @property
-    def sandwich(self) -> Sandwich | None: ...
-    @property
-    def features(self) -> FeatureMap: ...
-    @property
-    def terms(self) -> Terms | None: ...
-    @property
-    def report(self) -> TrainingReport | None: ...
-    @property
-    def n_features(self) -> int: ...
-    def rows(self, X: Any) -> Any: ...
-    def scores(self, X: Any) -> Floats: ...
-    def within_reach(self, scores: Floats, rows: Any) -> Floats: ...
-    def proba_from_scores(self, scores: Floats) -> Floats: ...
-
-
-def interval_kind(model: _Model) -> str | None:
+def interval_kind(model: LinearModel) -> str | None:
     """Return the source of a model's standard errors: "sandwich", "replicas" or None.
 
     Examples
@@ -76,19 +43,19 @@ def interval_kind(model: _Model) -> str | None:
     return None if model.replicas is None else "replicas"
 
 
-def kind_words(model: _Model) -> str | None:
+def kind_words(model: LinearModel) -> str | None:
     """Return the source of a model's standard errors as text."""
     kinds = {"sandwich": "sandwich covariance", "replicas": "replicas of averaged SGD"}
     return kinds.get(interval_kind(model) or "")
 
 
-def doubt(model: _Model) -> str | None:
+def doubt(model: LinearModel) -> str | None:
     """Return why a model's intervals cannot be trusted; None if there is no reason."""
     known = None if model.report is None else model.report.intervals
     return None if known is None else known.doubt
 
 
-def standard_errors(model: _Model) -> tuple[Floats, Floats]:
+def standard_errors(model: LinearModel) -> tuple[Floats, Floats]:
     """Return the standard errors of the weights, one column per output, and of the intercepts.
 
     Examples
@@ -107,7 +74,7 @@ def standard_errors(model: _Model) -> tuple[Floats, Floats]:
     return errors[:-1], errors[-1]
 
 
-def centres(model: _Model) -> tuple[Floats, Floats]:
+def centres(model: LinearModel) -> tuple[Floats, Floats]:
     """Return the weights and intercepts at the centre of the intervals: the model's own.
 
     Those of a sandwich covariance are float64 even if the model's are float32.
@@ -120,7 +87,7 @@ def centres(model: _Model) -> tuple[Floats, Floats]:
     )
 
 
-def quantile(model: _Model, level: float) -> Floats:
+def quantile(model: LinearModel, level: float) -> Floats:
     """Return the half-width of an interval in standard errors, one per output.
 
     The standard errors themselves are estimates, from a few replicas or a finite number of rows,
@@ -140,7 +107,7 @@ def quantile(model: _Model, level: float) -> Floats:
     return np.asarray(stdtrit(_degrees(model), (1.0 + level) / 2.0), dtype=np.float64)
 
 
-def p_values(model: _Model, z: Floats) -> Floats:
+def p_values(model: LinearModel, z: Floats) -> Floats:
     """Return two-sided p-values of ``z`` under Student's t.
 
     They are below 0.05 exactly where the 95% interval excludes zero.
@@ -150,39 +117,39 @@ def p_values(model: _Model, z: Floats) -> Floats:
     return np.asarray(2.0 * stdtr(_degrees(model), -np.abs(z)), dtype=np.float64)
 
 
-def _degrees(model: _Model) -> Floats:
+def _degrees(model: LinearModel) -> Floats:
     if model.sandwich is not None:
         return model.sandwich.degrees
     return np.full(model.weights.shape[1], float(len(_replicas(model))))
 
 
-def weight_interval(model: _Model, level: float = 0.95) -> tuple[Floats, Floats]:
+def weight_interval(model: LinearModel, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper limit of each weight."""
     reach = quantile(model, level) * standard_errors(model)[0]
     return _around(centres(model)[0], reach)
 
 
-def score_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+def score_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper limit of each row's score, one column per output."""
     scores, errors = score_errors(model, X)
     return _around(scores, quantile(model, level) * errors)
 
 
-def value_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+def value_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper limit of each row's prediction, through the inverse link."""
     rows, link = model.features.rows(X), get_loss(model.loss).predictions
     low, high = (model.within_reach(end, rows) for end in score_interval(model, rows, level))
     return link(low), link(high)
 
 
-def score_errors(model: _Model, X: Any) -> tuple[Floats, Floats]:
+def score_errors(model: LinearModel, X: Any) -> tuple[Floats, Floats]:
     """Return each row's score and its standard error."""
     pairs = _scores_of(model, X) if model.sandwich else _scores_by_replicas(model, X)
     scores, errors = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     return scores, errors
 
 
-def proba_interval(model: _Model, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+def proba_interval(model: LinearModel, X: Any, level: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper limit of each row's probabilities, one column per class.
 
     They are computed for the log-odds and therefore stay between 0 and 1. For a margin loss the
@@ -208,7 +175,7 @@ def _chances(log_odds: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))
 
 
-def _some_at_a_time(model: _Model, X: Any) -> Iterator[Rows]:
+def _some_at_a_time(model: LinearModel, X: Any) -> Iterator[Rows]:
     rows = as_rows(model.features.rows(X))
     for begin in range(0, max(len(rows), 1), ROWS_AT_A_TIME):
         some = rows[begin : begin + ROWS_AT_A_TIME]
@@ -218,7 +185,7 @@ def _some_at_a_time(model: _Model, X: Any) -> Iterator[Rows]:
 # -- from a covariance -------------------------------------------------------------------------
 
 
-def _whole(model: _Model, columns: Floats) -> Floats:
+def _whole(model: LinearModel, columns: Floats) -> Floats:
     """Return a row for every feature, zeros for those that have never occurred."""
     assert model.sandwich is not None
     table = np.zeros((model.n_features, columns.shape[1]))
@@ -233,7 +200,7 @@ def _errors(sandwich: Sandwich, away: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(np.stack(variances, axis=1), 0.0)))
 
 
-def _scores_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _scores_of(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
     sandwich = model.sandwich
     assert sandwich is not None
     for rows in _some_at_a_time(model, X):
@@ -258,7 +225,7 @@ def _columns(rows: Rows, features: NDArray[np.int64]) -> Floats:
     return found
 
 
-def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _odds_of(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
     """Yield the log-odds of each class and their standard errors.
 
     The correlations between the scores of several classes are not known, so the errors are added,
@@ -284,7 +251,7 @@ def _odds_of(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
 # -- from replicas -----------------------------------------------------------------------------
 
 
-def _replicas(model: _Model) -> NDArray[Any]:
+def _replicas(model: LinearModel) -> NDArray[Any]:
     if model.replicas is None:
         raise ValueError("this model has no standard errors; train it with intervals")
     return model.replicas
@@ -297,19 +264,19 @@ def _spread(replicas: NDArray[Any], centre: Floats) -> Floats:
     return np.asarray(np.sqrt(away / len(replicas)))
 
 
-def _scores_by_replicas(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _scores_by_replicas(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
     for scores, others in _all_scores(model, X):
         yield scores, _spread(others, scores)
 
 
-def _odds_by_replicas(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _odds_by_replicas(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
     for scores, others in _all_scores(model, X):
         middle = _log_odds(model.proba_from_scores(scores))
         odds = np.stack([_log_odds(model.proba_from_scores(other)) for other in others])
         yield middle, _spread(odds, middle)
 
 
-def _all_scores(model: _Model, X: Any) -> Iterator[tuple[Floats, Floats]]:
+def _all_scores(model: LinearModel, X: Any) -> Iterator[tuple[Floats, Floats]]:
     """Yield the scores of the model and of every replica, block by block."""
     replicas = _replicas(model)
     outputs = model.weights.shape[1]
