@@ -348,11 +348,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         y : name of a column, or array of shape (n_samples,)
         classes : array of shape (n_classes,), optional
             All classes that can occur; required in the first call.
-        sample_weight : name of a column, or array of shape (n_samples,), optional
-            Rows with weight zero are ignored.
-        offset : name of a column, or array of shape (n_samples,), optional
-            What is added to the score of each row, for two classes or for labels. A column's name
-            is needed once only: later frames must have that column.
+        sample_weight, offset
+            As in `fit`.
 
         Returns
         -------
@@ -379,10 +376,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
-            The predictions of a stream come in batches, from an iterator.
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        X, offset
+            As in `predict`.
 
         Returns
         -------
@@ -416,10 +411,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
-            The predictions of a stream come in batches, from an iterator.
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        X, offset
+            As in `predict`.
 
         Returns
         -------
@@ -434,10 +427,8 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
-            The predictions of a stream come in batches, from an iterator.
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        X, offset
+            As in `predict`.
 
         Returns
         -------
@@ -454,8 +445,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         y : array of shape (n_samples,) or (n_samples, n_labels)
         sample_weight : array of shape (n_samples,), optional
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        offset : as in `predict`
 
         Returns
         -------
@@ -476,8 +466,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         level : float, default=0.95
         kind : {"score", "proba"}, default="score"
             Whether the interval is of `decision_function` or of `predict_proba`.
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        offset : as in `predict`
 
         Returns
         -------

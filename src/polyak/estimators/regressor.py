@@ -343,14 +343,8 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features), or stream
         y : name of a column, or array of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : name of a column, or array of shape (n_samples,), optional
-            Rows with weight zero are ignored.
-        exposure : name of a column, or array of shape (n_samples,), optional
-            The time or amount over which each target was counted, for losses with a log link. The
-            model predicts the rate, the target per unit of exposure.
-        offset : name of a column, or array of shape (n_samples,), optional
-            What is added to the score of each row. A column's name is needed once only: later
-            frames must have that column.
+        sample_weight, exposure, offset
+            As in `fit`.
 
         Returns
         -------
@@ -410,8 +404,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), optional
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        offset : as in `predict`
 
         Returns
         -------
@@ -430,8 +423,7 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         ----------
         X : array, scipy sparse matrix or data frame of shape (n_samples, n_features)
         level : float, default=0.95
-        offset : array of shape (n_samples,), optional
-            The offset of each row, if the model was fitted with an array of offsets.
+        offset : as in `predict`
 
         Returns
         -------

@@ -355,10 +355,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         Parameters
         ----------
         X : dask array, dask data frame, path, pattern or list of paths
-            Files are opened by the workers, through `polyak.data.open`.
-            Frames with words, categories or missing values are encoded as on one machine, by a
-            schema found in the first partition that has rows. A frame of numbers alone is read
-            once more before, to look for missing values: persist it if reading is slow.
+            As in `DaskASGDClassifier.fit`.
         y : dask array, series or data frame
             With the same number of partitions as X; None for files, which contain their targets.
         sample_weight : dask array or series, optional
