@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -81,6 +82,11 @@ class Loss:
     def needs_rows(self) -> bool:
         """Whether a parameter or scale is still to be estimated from the first rows."""
         return False
+
+    @property
+    def _scale(self) -> float:
+        """The typical scale, of residuals or targets: the geometric mean over outputs."""
+        return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
 
     @property
     def outputs(self) -> int:

@@ -44,6 +44,9 @@ class _LogLink(Loss):
     def constant_of(self, targets: Floats, weights: Floats) -> float:
         return math.log(max(float(weights @ targets / weights.sum()), 1e-9))
 
+    def value(self, score: Any, target: Any) -> Floats:
+        return self.value_and_slope(score, target)[0]
+
 
 class Poisson(_LogLink):
     """Half the Poisson deviance: for counts, and for rates with exposures as weights."""
@@ -57,9 +60,6 @@ class Poisson(_LogLink):
 
     def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(~(targets < 0))
-
-    def value(self, score: Any, target: Any) -> Floats:
-        return self.value_and_slope(score, target)[0]
 
     def value_and_slope(self, score: Any, target: Any) -> tuple[Floats, Floats]:
         y, slope = np.asarray(target, float), self.slope(score, target)
@@ -89,7 +89,7 @@ class Poisson(_LogLink):
 
     @property
     def typical_curvature(self) -> float:
-        return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
+        return self._scale
 
 
 class Gamma(_LogLink):
@@ -100,9 +100,6 @@ class Gamma(_LogLink):
 
     def accepts(self, targets: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(~(targets <= 0))
-
-    def value(self, score: Any, target: Any) -> Floats:
-        return self.value_and_slope(score, target)[0]
 
     def value_and_slope(self, score: Any, target: Any) -> tuple[Floats, Floats]:
         slope = self.slope(score, target)

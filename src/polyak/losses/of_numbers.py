@@ -45,11 +45,6 @@ class _Robust(Loss):
     def needs_rows(self) -> bool:
         return not self.scales
 
-    @property
-    def _scale(self) -> float:
-        """The typical size of a residual; the geometric mean over outputs."""
-        return math.exp(float(np.mean(np.log(self.scales)))) if self.scales else 1.0
-
 
 class Huber(_Robust):
     """Half the squared residual up to epsilon, linear beyond, so that outliers count less.
@@ -116,6 +111,22 @@ class _Cornered(_Robust):
         """Return a and the (b, c) of the loss ``a r + sum of b |r - c|`` of the residual r."""
         raise NotImplementedError
 
+    def _beyond(self, score: Any, target: Any) -> Floats:
+        """Return how far a score is from the corner in its way."""
+        return np.asarray(np.subtract(score, target))
+
+    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
+        """Return the slope, or that of a step to the corner if a full step would cross it."""
+        slope, q = self.slope(score, target), np.asarray(q, float)
+        away = np.asarray(self._beyond(score, target), float)
+        lands = np.abs(away) < q * np.abs(slope)
+        return np.asarray(np.divide(away, q, out=np.array(slope * np.ones_like(q)), where=lands))
+
+    def largest_curvature(self, score: Any, target: Any) -> Floats:
+        """Return the curvature of the parabola whose minimum is at the corner."""
+        slope, away = self.slope(score, target), np.asarray(self._beyond(score, target), float)
+        return np.asarray(np.divide(slope, away, out=np.zeros_like(away * slope), where=away != 0))
+
 
 class Quantile(_Cornered):
     """The pinball loss: predicts a quantile of the target, by default the median."""
@@ -144,12 +155,6 @@ class Quantile(_Cornered):
     def slope(self, score: Any, target: Any) -> Floats:
         away, tau = np.subtract(score, target), array_of(self.parameters)
         return np.asarray(np.where(away > 0, 1.0 - tau, np.where(away < 0, -tau, 0.0)))
-
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
-        return _landing(self.slope(score, target), np.subtract(score, target), q)
-
-    def largest_curvature(self, score: Any, target: Any) -> Floats:
-        return _to_land(self.slope(score, target), np.subtract(score, target))
 
     def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:
         return 0.5 - array_of(self.parameters), [(0.5, 0.0)]
@@ -193,12 +198,6 @@ class EpsilonInsensitive(_Cornered):
     def slope(self, score: Any, target: Any) -> Floats:
         return np.asarray(np.sign(self._beyond(score, target)))
 
-    def implicit_slope(self, score: Any, target: Any, q: Any) -> Floats:
-        return _landing(self.slope(score, target), self._beyond(score, target), q)
-
-    def largest_curvature(self, score: Any, target: Any) -> Floats:
-        return _to_land(self.slope(score, target), self._beyond(score, target))
-
     def corners(self) -> tuple[Any, list[tuple[Any, Any]]]:
         epsilon = array_of(self.parameters)
         return 0.0, [(0.5, epsilon), (0.5, -epsilon)]
@@ -213,17 +212,3 @@ class EpsilonInsensitive(_Cornered):
         epsilon = self.parameters[0]
         ends = np.concatenate([targets - epsilon, targets + epsilon])
         return weighted_quantile(ends, np.concatenate([weights, weights]), 0.5)
-
-
-def _landing(slope: Floats, away: Any, q: Any) -> Floats:
-    """Return the implicit slope: that of a step to the corner if a full step would cross it."""
-    q, away = np.asarray(q, float), np.asarray(away, float)
-    lands = np.abs(away) < q * np.abs(slope)
-    return np.asarray(np.divide(away, q, out=np.array(slope * np.ones_like(q)), where=lands))
-
-
-def _to_land(slope: Floats, away: Any) -> Floats:
-    """Return the curvature of the parabola whose minimum is at the corner."""
-    away = np.asarray(away, float)
-    found = np.divide(slope, away, out=np.zeros_like(away * slope), where=away != 0)
-    return np.asarray(found)
