@@ -56,10 +56,7 @@ class ExportInput:
     @property
     def columns(self) -> Schema | None:
         """The schema, where every column is a number or a truth: any program can read those."""
-        if self.schema is None or self.schema.is_hashed:
-            return None
-        plain = all(column.kind in ("number", "boolean") for column in self.schema.columns)
-        return self.schema if plain else None
+        return self.schema if self.schema is not None and self.schema.is_of_numbers else None
 
     def in_use(self) -> ExportInput:
         """Return the same with only the features in use, where names are hashed into slots."""

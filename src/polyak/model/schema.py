@@ -220,8 +220,13 @@ class Schema:
     @property
     def is_as_written(self) -> bool:
         """Whether all columns are numbers, neither shifted nor scaled."""
-        plain = all(c.kind in ("number", "boolean") for c in self.columns)
-        return plain and all((c.offset, c.scale) == (0.0, 1.0) for c in self.columns)
+        return self.is_of_numbers and all((c.offset, c.scale) == (0.0, 1.0) for c in self.columns)
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether all columns are numbers or booleans, and none are crossed."""
+        plain = all(column.kind in ("number", "boolean") for column in self.columns)
+        return plain and not self.interactions
 
     @property
     def feature_names(self) -> list[str]:

@@ -30,7 +30,7 @@ class PlainNumbers:
     @classmethod
     def of(cls, schema: Schema) -> PlainNumbers | None:
         """Return that of a table's schema; None if any column is not of numbers."""
-        if schema.is_hashed or any(c.kind not in ("number", "boolean") for c in schema.columns):
+        if not schema.is_of_numbers:
             return None
         columns = tuple(replace(column, offset=0.0, scale=1.0) for column in schema.columns)
         return cls(replace(schema, columns=columns))
