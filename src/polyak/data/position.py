@@ -21,6 +21,11 @@ class BadLine(NamedTuple):
         return f"{self.file}, line {self.line}: {self.reason}{shown}"
 
 
+def short(text: str) -> str:
+    """Return ``text`` truncated to 60 characters."""
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
 class Cursor(NamedTuple):
     """Where the reading stands at the end of a batch."""
 

@@ -188,19 +188,7 @@ class FittedAttributes:
     def effect(self, column: str, level: float = 0.95, grid: Any = None) -> Any:
         """Return what a column contributes to the score, with a pointwise band.
 
-        Parameters
-        ----------
-        column : str
-            Its name; the columns of an array are "x0", "x1" and so on.
-        level : float, default=0.95
-            The confidence level of the band.
-        grid : array, optional
-            The values at which the effect is wanted.
-
-        Returns
-        -------
-        Effect
-            ``grid``, ``value``, ``lower`` and ``upper``.
+        Parameters and result are those of `polyak.model.linear.LinearModel.effect`.
         """
         from polyak.model.effects import effect
 

@@ -109,20 +109,14 @@ def run(options: Namespace) -> int:
 
 
 def _facts(model: Any) -> dict[str, Any]:
+    has_zeros = model.report is not None and model.report.has_zeros
     return {
         "loss": model.loss,
         "features": model.n_features,
         "features_used": int(model.weights.any(axis=1).sum()),
-        **_penalty(model),
+        **({"nonzero_weights": int((model.weights != 0).sum())} if has_zeros else {}),
         "weights": str(model.weights.dtype),
     }
-
-
-def _penalty(model: Any) -> dict[str, Any]:
-    """Count the weights that are not zero, where others were to be."""
-    if model.report is None or not model.report.has_zeros:
-        return {}
-    return {"nonzero_weights": int((model.weights != 0).sum())}
 
 
 _METHODS = {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polyak._core import LineTooLong, SvmlightText, TextBlock, VwText
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine, Cursor, Position
+from polyak.data.position import BadLine, Cursor, Position, short
 from polyak.data.random_order import Pieces, Unmixed, Window
 from polyak.data.sources.blocks import too_long
 from polyak.data.sources.files import File, Pipe, fingerprint, is_utf8, name_of_all, total_size
@@ -203,7 +203,7 @@ class LineReader:
         Lines are numbered, by ``where``, only if one has to be named.
         """
         bad = [
-            BadLine(*where(line)[:2], _shortened(text), reason)
+            BadLine(*where(line)[:2], short(text.decode(errors="replace")), reason)
             for line, text, reason in block.first_bad[: 10 - len(cursor.first_bad_lines)]
         ]
         if bad and not self._options.skip_bad_lines:
@@ -293,8 +293,3 @@ def _is_float64(dtype: Any) -> bool:
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, not {dtype}")
     return bool(dtype == np.float64)
-
-
-def _shortened(text: bytes) -> str:
-    words = text.decode(errors="replace")
-    return words if len(words) <= 60 else words[:59] + "…"

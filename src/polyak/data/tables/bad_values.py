@@ -92,8 +92,3 @@ def _is_utf8(word: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def short(text: str) -> str:
-    """Return ``text`` truncated to 60 characters."""
-    return text if len(text) <= 60 else text[:59] + "…"

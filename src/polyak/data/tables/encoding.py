@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from polyak._core import TableEncoder
 from polyak.data.options import ReadOptions
-from polyak.data.position import BadLine
+from polyak.data.position import BadLine, short
 from polyak.data.tables.advice import about_word
 from polyak.data.tables.arrow_types import (
     MISSING_WORDS,
@@ -21,7 +21,7 @@ from polyak.data.tables.arrow_types import (
     stored_as,
     with_column,
 )
-from polyak.data.tables.bad_values import short, without_odd_text
+from polyak.data.tables.bad_values import without_odd_text
 from polyak.data.tables.flatten import Layout
 from polyak.data.tables.number_formats import parse_words, without_missing
 from polyak.data.tables.source import Parsed, Piece, RowNumbers, Source

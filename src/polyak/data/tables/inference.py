@@ -341,11 +341,9 @@ def _column(name: str, array: Any, wanted: str | None, source: str) -> Column | 
         if stored != "string":
             raise DataError(f"{source}: the column {name} holds {array.type}, not text")
         return Column(name, "text", stored)
-    if wanted == "categorical":
-        return Column(name, "bag" if stored == "strings" else "category", stored)
     if stored == "strings":
         return Column(name, "bag", stored)
-    if stored == "string":
+    if stored == "string" or wanted == "categorical":
         return Column(name, "category", stored)
     if stored == "boolean":
         return Column(name, stored, stored)

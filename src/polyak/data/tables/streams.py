@@ -73,13 +73,12 @@ def stream_of_query(text: str) -> StreamSource:
 
 
 def _relation(relation: Any) -> StreamSource:
-    def read(columns: list[str] | None) -> Iterable[Any]:
+    def read(columns: list[str] | None) -> Any:
         duckdb = sys.modules["duckdb"]
         chosen = relation
         if columns is not None:
             chosen = relation.select(*(duckdb.ColumnExpression(name) for name in columns))
-        batches: Iterable[Any] = chosen.to_arrow_reader(BATCH_ROWS)
-        return batches
+        return chosen.to_arrow_reader(BATCH_ROWS)
 
     return StreamSource(
         "the DuckDB query",
@@ -90,10 +89,9 @@ def _relation(relation: Any) -> StreamSource:
 
 
 def _lazy_frame(frame: Any) -> StreamSource:
-    def read(columns: list[str] | None) -> Iterable[Any]:
+    def read(columns: list[str] | None) -> Any:
         chosen = frame if columns is None else frame.select(columns)
-        batches: Iterable[Any] = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-        return batches
+        return chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
 
     return StreamSource(
         "the lazy frame",
@@ -104,7 +102,7 @@ def _lazy_frame(frame: Any) -> StreamSource:
 
 
 def _dataset(dataset: Any) -> StreamSource:
-    def read(columns: list[str] | None) -> Iterable[Any]:
+    def read(columns: list[str] | None) -> Any:
         # With threads, and with buffers for all column chunks of a Parquet file, a scan reads far
         # ahead of a slower reader, whatever its limits are.
         library = sys.modules["pyarrow.dataset"]
@@ -119,8 +117,7 @@ def _dataset(dataset: Any) -> StreamSource:
             if is_parquet
             else None,
         )
-        batches: Iterable[Any] = scanner.to_reader()
-        return batches
+        return scanner.to_reader()
 
     chosen = str(getattr(dataset, "_scan_options", ""))  # its filter
     files = getattr(dataset, "files", ())
@@ -133,10 +130,9 @@ def _dataset(dataset: Any) -> StreamSource:
 
 
 def _hugging_face(dataset: Any) -> StreamSource:
-    def read(columns: list[str] | None) -> Iterable[Any]:
+    def read(columns: list[str] | None) -> Any:
         chosen = dataset if columns is None else dataset.select_columns(columns)
-        batches: Iterable[Any] = chosen.with_format("arrow").iter(batch_size=BATCH_ROWS)
-        return batches
+        return chosen.with_format("arrow").iter(batch_size=BATCH_ROWS)
 
     return StreamSource("the data set", read, getattr(dataset, "_fingerprint", ""), "shuffle() it")
 
@@ -147,12 +143,12 @@ def _once(name: str, batches: Iterable[Any]) -> StreamSource:
 
 def _foreign(source: Any, name: str) -> StreamSource:
     """Return a table of an unknown library, of which only Arrow's interface is known."""
-
-    def read(columns: list[str] | None) -> Iterable[Any]:
-        batches: Iterable[Any] = pyarrow().RecordBatchReader.from_stream(source)
-        return batches
-
-    return StreamSource(name, read, advice="shuffle its rows", is_once=True)
+    return StreamSource(
+        name,
+        lambda columns: pyarrow().RecordBatchReader.from_stream(source),
+        advice="shuffle its rows",
+        is_once=True,
+    )
 
 
 class StreamSource:

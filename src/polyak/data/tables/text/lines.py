@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak.data.position import BadLine
-from polyak.data.tables.bad_values import short
+from polyak.data.position import BadLine, short
 from polyak.data.tables.partitions import with_keys
 from polyak.data.tables.source import RowNumbers
 
