@@ -19,14 +19,16 @@ from polyak.rows.sparse import as_rows
 ROWS, COLUMNS, LEVELS, CLASSES = 300, 12, 4, 19
 
 
-def tables(seed: int, rows: int = ROWS) -> tuple[sparse.csr_array, np.ndarray]:
+def tables(
+    seed: int, rows: int = ROWS, levels: int = LEVELS, alike: float = 0.3
+) -> tuple[sparse.csr_array, np.ndarray]:
     """Return indicators of words, some missing, and of one that never comes; unequal classes."""
-    chances = np.random.default_rng(7).dirichlet(np.full(LEVELS, 0.3), (CLASSES, COLUMNS))
+    chances = np.random.default_rng(7).dirichlet(np.full(levels, alike), (CLASSES, COLUMNS))
     rng = np.random.default_rng(seed)
     y = np.append(np.arange(CLASSES), CLASSES * rng.random(rows - CLASSES) ** 2).astype(int)
     words = (rng.random((rows, COLUMNS, 1)) > chances.cumsum(-1)[y]).sum(-1)
-    words[rng.random(words.shape) < 0.1] = LEVELS  # missing
-    indicators = np.eye(LEVELS + 1)[np.minimum(words, LEVELS)].reshape(rows, -1)
+    words[rng.random(words.shape) < 0.1] = levels  # missing
+    indicators = np.eye(levels + 1)[np.minimum(words, levels)].reshape(rows, -1)
     return sparse.csr_array(np.pad(indicators, ((0, 0), (0, 1)))), y
 
 
@@ -42,6 +44,15 @@ def test_they_are_as_good_as_the_best_penalty_of_a_batch_fit(fitted: ASGDClassif
     assert log_loss(y, fitted.predict_proba(X)) <= 1.05 * best
     assert fitted.best_candidate_["dense"]
     assert fitted.coef_.shape == (CLASSES, X.shape[1])
+
+
+def test_columns_of_words_none_of_which_is_common() -> None:
+    rows, (X, y) = (tables(seed, n, levels=8, alike=0.6) for seed, n in ((0, ROWS), (1, 3000)))
+    learned = ASGDClassifier(random_state=0).fit(*rows)
+    batch = (LogisticRegression(C=C, max_iter=300).fit(*rows) for C in (1.0, 3.0, 10.0))
+    best = min(log_loss(y, one.predict_proba(X)) for one in batch)
+    assert log_loss(y, learned.predict_proba(X)) <= 1.05 * best
+    assert learned.best_candidate_["dense"]
 
 
 def test_they_are_stored_and_go_on_with_words_not_seen_before(fitted: ASGDClassifier) -> None:
