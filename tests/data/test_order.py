@@ -11,7 +11,7 @@ from reading import assert_same, read_all, read_with_positions
 
 from polyak.data.open import open_stream
 from polyak.errors import DataError
-from polyak.rows.class_order import sorted_by_class
+from polyak.rows.labels import sorted_by_class
 
 
 def numbered(n: int) -> bytes:

@@ -7,8 +7,7 @@ import pytest
 from sklearn import metrics
 
 from polyak.model.linear import LinearModel
-from polyak.model.metrics.class_metrics import ClassMetrics
-from polyak.model.metrics.ranking import Ranking
+from polyak.model.metrics import ClassMetrics, Ranking
 
 
 @pytest.mark.parametrize("ties", [False, True])

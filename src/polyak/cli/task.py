@@ -1,15 +1,19 @@
-"""Choose between classification and regression by the first targets."""
+"""A look at how a source begins: its columns, and the loss by the first targets."""
 
 from __future__ import annotations
 
 import io
+import sys
 import warnings
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyak.cli.errors import say
 from polyak.cli.options.columns import read_options
+from polyak.cli.options.parser import terminal_width
+from polyak.cli.output import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +28,8 @@ MOST_CLASSES = 20
 ROWS_A_CLASS = 5
 """Classes come up again and again: of fewer rows for each there are two at most."""
 ROWS = 1000
+WIDEST = 32
+"""The most letters of a column's name on the screen."""
 
 
 class Task(NamedTuple):
@@ -84,7 +90,6 @@ def look_at_source(options: Namespace) -> TableLook | None:
     silent = options.quiet or options.json
     if options.loss is not None and silent and not options.report:
         return None
-    from polyak.cli.table_look import show_columns
     from polyak.data.find import find_files, read_once_only
     from polyak.errors import DataError
 
@@ -158,3 +163,39 @@ def beginning(file: Any) -> Any:
     head = io.BytesIO(text[: text.rfind(b"\n") + 1] or text)
     head.name = file.name
     return head
+
+
+def show_columns(look: TableLook) -> None:
+    """Print one line per column, cut to the width of the terminal."""
+    from polyak.data.tables.inference import SAMPLE_ROWS
+
+    print(
+        *block([column.cells() for column in look.columns], terminal_width(2)),
+        sep="\n",
+        file=sys.stderr,
+    )
+    if look.others:
+        print(f"  … and {look.others:,} more columns", file=sys.stderr)
+    if look.rows >= SAMPLE_ROWS:
+        print(f"  as in the first {look.rows:,} rows", file=sys.stderr)
+
+
+def block(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Lay cells out in columns, of which the first is cut where it is too long.
+
+    Examples
+    --------
+    >>> block([("age", "number", "1 to 99"), ("city of birth", "words", "3 different")], 34)
+    ['  age            number  1 to 99', '  city of birth  words   3 differ…']
+    """
+    shown = [(_cut(escaped(row[0]), WIDEST), *map(escaped, row[1:])) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = [
+        "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip()
+        for row in shown
+    ]
+    return [_cut(line, width) for line in lines]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

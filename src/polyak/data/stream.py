@@ -13,7 +13,7 @@ from polyak.data.random_order import Shuffled
 from polyak.errors import DataError, NoRowsError
 from polyak.model.columns import SourceColumns
 from polyak.rows.batch import Batch
-from polyak.rows.class_order import ROWS_TO_TELL, sorted_by_class
+from polyak.rows.labels import ROWS_TO_TELL, sorted_by_class
 from polyak.storage.feature_names import FeatureNames
 
 if TYPE_CHECKING:

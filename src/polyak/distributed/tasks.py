@@ -33,9 +33,9 @@ from polyak.model.columns import SourceColumns
 from polyak.model.features import FeatureMap, Hashing
 from polyak.model.schema import Schema
 from polyak.rows.batch import Batch, interleaved, join_batches
-from polyak.rows.class_order import sorted_by_class
 from polyak.rows.label_sets import labels_in
 from polyak.rows.label_text import label_text
+from polyak.rows.labels import sorted_by_class
 from polyak.storage.container import pack, unpack
 
 KIND, FORMAT = "part", 1

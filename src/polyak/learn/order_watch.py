@@ -29,7 +29,7 @@ from polyak.learn.targets import encode
 from polyak.learn.training_rows import FirstRows, TrainingRows
 from polyak.losses import Loss
 from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
-from polyak.rows.class_order import sorted_by_class
+from polyak.rows.labels import sorted_by_class
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyak.model.evaluation import Evaluation
 from polyak.model.linear import LinearModel
-from polyak.model.metrics.class_metrics import BINS, known_classes, metrics_of, true_labels
+from polyak.model.metrics import BINS, known_classes, metrics_of, true_labels
 from polyak.model.training_report import CheckReport, Reliability
 
 MOST_POINTS = 300

@@ -16,8 +16,7 @@ from polyak.losses.of_numbers import Quantile
 from polyak.losses.softmax import normalised_odds, odds_of_softmax, own_class_losses
 from polyak.losses.target_sample import TargetSample
 from polyak.model.linear import LinearModel
-from polyak.model.metrics.class_metrics import known_classes, true_labels
-from polyak.model.metrics.mean_error import MeanError
+from polyak.model.metrics import MeanError, known_classes, true_labels
 from polyak.rows.sparse import Rows
 
 Floats = NDArray[np.float64]

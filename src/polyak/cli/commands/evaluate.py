@@ -157,7 +157,7 @@ class Measured:
     def _unknown(self, batch: Batch, before: int) -> str | None:
         """Return the place of the first row of a class that the model does not know."""
         from polyak.errors import RowError
-        from polyak.model.metrics.class_metrics import known_classes
+        from polyak.model.metrics import known_classes
         from polyak.rows.label_text import label_text
         from polyak.training.bad_rows import name_row
 

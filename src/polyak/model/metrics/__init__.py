@@ -1,1 +1,0 @@
-"""Metrics of a model, accumulated in one pass over rows."""
