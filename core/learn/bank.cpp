@@ -171,13 +171,13 @@ void Bank::check_task(const Task &task, int64_t rows) const {
 }
 
 // Reads the rows only once: validates them while it learns and, if one is invalid, restores the
-// state and returns false. Only if a copy of the state is cheap and all rows are learned, since an
-// order may leave invalid rows out.
+// state and returns false. Only if a copy of the state is cheap and as many rows are learned as
+// there are, since an order may leave invalid rows out.
 bool Bank::learn_in_one_pass(const AnyRows &rows, Task task, const Stops &stops) {
   const size_t bytes = std::visit([](const auto &some) { return bytes_of(some); }, rows);
   const size_t own = std::visit(
       [](const auto &store) { return store.lines.size() * sizeof(store.lines[0]); }, state_.store);
-  if (task.order || own > bytes / 4) return false;
+  if (task.count != count_of(rows) || own > bytes / 4) return false;
   State before = state_;
   task.unchecked = true;
   if (learn_between_stops(rows, task, stops) == all_learned) return true;

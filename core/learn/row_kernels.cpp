@@ -106,12 +106,12 @@ struct Nonzeros {
 // Learns one row while `next` is prefetched. Returns false if a score is not finite, or if the
 // row's indices are invalid.
 template <class Bank, class Row>
-bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row, const Row &next,
-               bool checked) {
+bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row,
+               const Context<Row> &context) {
   auto &args = bank.args;
   if constexpr (!Bank::is_single)
     if (args.settings.proximal) {
-      if (!checked && !in_order(row, args.features)) return false;
+      if (!context.checked && !in_order(row, args.features)) return false;
       const ProximalRates<typename Bank::W> rates(args);
       gather_proximal(args, row, rates);
       if (!step.advance_proximal(bank, rates)) return false;
@@ -120,7 +120,7 @@ bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row, const Row
     }
   const double p = args.settings.precondition;
   const double constant = args.settings.intercept ? 1.0 : 0.0;  // the intercept's own feature
-  const ScanResult scan = bank.lines.gather(row, args.sums, {next, checked});
+  const ScanResult scan = bank.lines.gather(row, args.sums, context);
   if (!scan.in_order) return false;
   if (p == 0.0) {
     if (!step.advance(bank, scan.squared_norm + constant)) return false;
@@ -130,7 +130,7 @@ bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row, const Row
     const double gain = args.settings.adagrad ? step.mean_squared_slope(bank) : 1.0;
     const double norm =
         precondition(row, p, rows, gain, args.settings.least, args.squares, args.scaled);
-    prefetch_each(args.squares, next);
+    prefetch_each(args.squares, context.next);
     if (!step.advance(bank, norm + constant)) return false;
     if (bank.step_is_nonzero()) bank.lines.scatter(row.with(args.scaled), args.step);
   }
@@ -140,18 +140,19 @@ bool learn_row(Bank &bank, const BankStep<Bank> &step, const Row &row, const Row
 
 template <class Bank, class W>
 bool learn_row(Bank &bank, const BankStep<Bank> &step, const SparseRow<W> &row,
-               const SparseRow<W> &next, bool checked, Nonzeros<W> &) {
-  return learn_row(bank, step, row, next, checked);
+               const Context<SparseRow<W>> &context, Nonzeros<W> &) {
+  return learn_row(bank, step, row, context);
 }
 
 // A wide bank does much work per feature, so it pays to skip zeros; a bank of one model takes eight
 // values at a time instead.
 template <class Bank, class W>
 bool learn_row(Bank &bank, const BankStep<Bank> &step, const DenseRow<W> &row,
-               const DenseRow<W> &next, bool checked, Nonzeros<W> &nonzeros) {
+               const Context<DenseRow<W>> &context, Nonzeros<W> &nonzeros) {
   if (4 > bank.K || row.size > INT32_MAX || !Nonzeros<W>::few(row))
-    return learn_row(bank, step, row, next, checked);
-  return learn_row(bank, step, nonzeros.of(row), {nullptr, nullptr, 0}, checked);
+    return learn_row(bank, step, row, context);
+  const SparseRow<W> none{nullptr, nullptr, 0};
+  return learn_row(bank, step, nonzeros.of(row), {none, none, context.checked});
 }
 
 template <class Count, class W, class Rows>
@@ -160,8 +161,10 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
   const auto step = bank_step<Bank<W, Count>>(loss, args.settings.softmax);
   const ColumnsApart<W> apart(bank.lines, rows[0].size, Rows::Row::dense && Count::is_single);
   Nonzeros<W> nonzeros;
+  const bool as_they_stand = !task.order || task.gathered;
   const auto stored_row = [&](int64_t n) {
-    return rows[task.order && !task.gathered ? task.order[n] : n];
+    n = std::min(n, task.count - 1);
+    return rows[as_they_stand ? n : task.order[n]];
   };
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
@@ -176,8 +179,10 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
     if (task.scores) args.score = task.scores + n * args.models.count;
     args.limits = task.limits ? task.limits[n] : no_limits;
     args.offset = task.offsets ? task.offsets[i] : 0.0;
-    const auto next = stored_row(n + 1 < task.count ? n + 1 : n);
-    if (!learn_row(bank, step, row, next, !task.unchecked, nonzeros)) return i;
+    const auto next = stored_row(n + 1);
+    const int64_t ahead = Rows::Row::dense ? kRowsAhead : kSparseRowsAhead;
+    const auto later = as_they_stand ? following(row) : stored_row(n + ahead);
+    if (!learn_row(bank, step, row, {next, later, !task.unchecked}, nonzeros)) return i;
     if (task.classes && args.settings.progressive) bank.count_multiclass_error(task.classes[i]);
   }
   return all_learned;
@@ -216,7 +221,7 @@ void score(const W *matrix, int64_t features, int64_t width, const Rows &rows, W
     const auto row = rows[i];
     W *out = scores + i * width;
     const auto next = rows[i + 1 < rows.count ? i + 1 : i];
-    if (lines.gather(row, out, {next, false}).in_order) continue;
+    if (lines.gather(row, out, {next, following(row), false}).in_order) continue;
     for (int64_t c = 0; c < width; ++c) out[c] = 0;
     for (int64_t e = 0; e < row.size; ++e)
       if (row.feature(e) < features)

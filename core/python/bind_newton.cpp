@@ -140,6 +140,17 @@ nb::tuple column_sizes(ReadBlock Z, Integers places, double limit, int threads) 
   return nb::make_tuple(squares, varied);
 }
 
+nb::tuple column_moments(ReadBlock Z) {
+  auto sums = new_array<double>({Z.shape(1)}), squares = new_array<double>({Z.shape(1)});
+  {
+    nb::gil_scoped_release release;
+    std::fill_n(sums.data(), Z.shape(1), 0.0);
+    std::fill_n(squares.data(), Z.shape(1), 0.0);
+    visit_rows(Z, [&](const auto &rows) { add_moments(rows, sums.data(), squares.data()); });
+  }
+  return nb::make_tuple(sums, squares);
+}
+
 double row_norms(ReadBlock Z, Weights norms, int threads) {
   check_size(norms.shape(0), Z.shape(0));
   nb::gil_scoped_release release;
@@ -319,6 +330,8 @@ void bind_newton(nb::module_ &m) {
   m.def("column_sizes", column_sizes, nb::arg("Z"), nb::arg("places"), nb::arg("limit"),
         nb::arg("threads") = 1,
         "Return the sums of squares of some columns, and their numbers of nonzeros.");
+  m.def("column_moments", column_moments, nb::arg("Z"),
+        "Return the sum of each column, and of its squares.");
   m.def("block_norms", row_norms, nb::arg("Z"), nb::arg("norms"), nb::arg("threads") = 1,
         "Write the squared norms of rows; return the largest.");
   m.def("block_scores", block_scores, nb::arg("Z"), nb::arg("W"), nb::arg("threads"),

@@ -72,8 +72,9 @@ struct ScanResult {
 
 template <class Row>
 struct Context {
-  const Row &next;  // the next row, whose lines are prefetched
-  bool checked;     // the row was validated before; its indices need not be ascending
+  const Row &next;   // the next row, whose lines are prefetched
+  const Row &later;  // the row some rows on
+  bool checked;      // the row was validated before; its indices need not be ascending
 };
 
 template <class W, class Row>
@@ -90,6 +91,7 @@ class RowScan<W, SparseRow<Value>> {
                         int64_t features, int64_t width)
       : row_(row),
         next_(context.next.index),
+        later_(context.later),
         checked_(context.checked),
         lines_(lines),
         features_(features),
@@ -102,7 +104,7 @@ class RowScan<W, SparseRow<Value>> {
     if (i + 8 <= soon_)
       for (int u = 0; u < 8; ++u)
         fetch(lines_, static_cast<uintptr_t>(next_[i + u]) * static_cast<uintptr_t>(width_));
-    prefetch(row_, i);
+    prefetch(later_, i);
     squares_.add_eight(row_.value + i, which);
     return true;
   }
@@ -117,6 +119,7 @@ class RowScan<W, SparseRow<Value>> {
  private:
   const Row row_;
   const int32_t *const next_;
+  const Row later_;
   const bool checked_;
   const W *const lines_;
   const int64_t features_, width_, soon_;
@@ -128,10 +131,10 @@ class RowScan<W, DenseRow<Value>> {
  public:
   using Row = DenseRow<Value>;
 
-  POLYAK_INLINE RowScan(const Row &row, const Context<Row> &, const W *, int64_t, int64_t)
-      : row_(row) {}
+  POLYAK_INLINE RowScan(const Row &row, const Context<Row> &context, const W *, int64_t, int64_t)
+      : row_(row), next_(context.next), later_(context.later) {}
   POLYAK_INLINE bool eight(int64_t i, int which = 0) {
-    if (which == 0) prefetch(row_, i);
+    if (which == 0 || sizeof(Value) == 8) prefetch(next_, later_, i);
     squares_.add_eight(row_.value + i, which);
     return true;
   }
@@ -142,7 +145,7 @@ class RowScan<W, DenseRow<Value>> {
   POLYAK_INLINE double squared_norm() const { return squares_.sum(); }
 
  private:
-  const Row row_;
+  const Row row_, next_, later_;
   Squares<W> squares_;
 };
 

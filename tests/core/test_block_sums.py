@@ -101,3 +101,14 @@ def test_features_that_are_no_columns():
     beyond = _core.Rows(np.array([0, 9, 4]), rows.indices, rows.data)
     with pytest.raises(ValueError, match="indptr goes from 0 to 9"):
         _core.fill_standard(beyond, None, *columns, out)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moments_of_columns(dtype):
+    X = block_of(dtype).copy()
+    for rows in (X, X[::3], X[:0]):
+        sums, squares = _core.column_moments(rows)
+        np.testing.assert_allclose(sums, rows.sum(axis=0, dtype=float), atol=1e-9)
+        np.testing.assert_allclose(squares, np.square(rows, dtype=float).sum(axis=0))
+    X[7, 2] = np.nan
+    assert np.isnan(_core.column_moments(X)).sum(axis=1).tolist() == [1, 1]

@@ -115,6 +115,19 @@ void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t cou
 }
 
 template <class Value>
+void add_moments(const BlockRows<Value> &block, double *__restrict sums,
+                 double *__restrict squares) {
+  for (int64_t i = 0; i < block.count; ++i) {
+    const Value *row = block[i];
+    for (int64_t k = 0; k < block.columns; ++k) {
+      const double value = double(row[k]);
+      sums[k] += value;
+      squares[k] += value * value;
+    }
+  }
+}
+
+template <class Value>
 double squared_norms(const BlockRows<Value> &block, double *norms) {
   double largest = 0.0;
   for (int64_t i = 0; i < block.count; ++i) {
@@ -136,6 +149,7 @@ double squared_norms(const BlockRows<Value> &block, double *norms) {
   template void quadratic_forms(const BlockRows<Value> &, const double *, double *);            \
   template void add_sizes(const BlockRows<Value> &, const int64_t *, int64_t, double, double *, \
                           double *);                                                            \
+  template void add_moments(const BlockRows<Value> &, double *, double *);                      \
   template double squared_norms(const BlockRows<Value> &, double *);
 POLYAK_INSTANTIATE(float)
 POLYAK_INSTANTIATE(double)

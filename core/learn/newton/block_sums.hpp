@@ -33,6 +33,10 @@ template <class Value>
 void add_sizes(const BlockRows<Value> &block, const int64_t *places, int64_t count, double limit,
                double *squares, double *varied);
 
+// Adds up each column, and the squares of its values.
+template <class Value>
+void add_moments(const BlockRows<Value> &block, double *sums, double *squares);
+
 // Writes the rows' squared norms and returns the largest. Trailing zeros do not change a bit.
 template <class Value>
 double squared_norms(const BlockRows<Value> &block, double *norms);

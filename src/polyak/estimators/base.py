@@ -148,11 +148,16 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     def _rows_and_targets(
         self, X: Any, y: Any, offset: Any = None, *, reset: bool, **checks: Any
     ) -> Any:
-        """Return all rows to fit and their targets, checked and encoded."""
+        """Return all rows to fit and their targets, checked and encoded.
+
+        And whether no value of these rows can be too large to learn from.
+        """
         if reset:
             self._offset = _offset_column(offset)
         # The means are finite only if all values are: one look at the rows instead of three.
-        means = means_of(X) if reset and offset is None and is_float_array(X) else None
+        means, usual = None, False
+        if reset and offset is None and is_float_array(X):
+            means, usual = means_of(X)
         finite = means is not None and bool(np.isfinite(means).all())
         if not is_frame(X):
             X = self._numbers(X, reset=reset, finite=finite)
@@ -167,10 +172,10 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
                 values = y.shape[1] if y.ndim == 2 else 1 if numbers else len({*y.tolist()})
                 self._schema = self._schema.with_room_for(values)
         if finite and self._schema is None:
-            return X, y
+            return X, y, usual
         rows, names = self._encoded(X)
         self._hashed = self._hashed.together(names)
-        return rows, y
+        return rows, y, False
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, **checks: Any) -> Data:
         """Return a batch to learn from; all rows so far as long as there are fewer than 1000.
@@ -231,7 +236,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         X = self._numbers(X, reset=True) if is_frame(X) else X
         if (sparse.issparse(X) or is_tensor(X)) and not chosen:
             return
-        if chosen or np.isnan(means := means_of(X) if means is None else means).any():
+        if chosen or np.isnan(means := means_of(X)[0] if means is None else means).any():
             self._schema = (
                 find_schema(self._table(X), columns, source)
                 if chosen
@@ -503,8 +508,12 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         X: Any,
         targets: NDArray[Any],
         weights: Floats | None,
+        usual: bool,
     ) -> None:
-        """Learn ``max_iter`` passes, each in a random order of its own if ``shuffle``."""
+        """Learn ``max_iter`` passes, each in a random order of its own if ``shuffle``.
+
+        ``usual`` says that no value of the rows can be too large.
+        """
         data = Data(X, targets, weights)
 
         def learn(learner: Learner, order: NDArray[np.int64] | None, number: int) -> None:
@@ -524,11 +533,13 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
 
         assert run.learner is not None
         run.learner.threads = threads_of_jobs(self.n_jobs)
+        run.learner.rows_are_usual = usual
         how = (data, rng, learn, finish)
         run.learner, passes = learn_in_memory(
             run.learner, *how, passes=self._passes(), shuffle=self.shuffle
         )
         self._learn(run)
+        run.learner.rows_are_usual = False
         race = run.learner.race
         if self.verbose and race is not None and race.problem.solved:
             loss = run.learner.recent()["loss"]

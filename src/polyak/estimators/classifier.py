@@ -316,7 +316,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         y = on_host(y)
         if has_labels(y):
             return self._fit_labels(X, y, sample_weight, offset, going_on)
-        X, y = self._rows_and_targets(X, y, offset, reset=not going_on)
+        X, y, usual = self._rows_and_targets(X, y, offset, reset=not going_on)
         weights = self._weights(sample_weight, X, partial=False)
         found = classes_of(y, weights)
         classes = self.classes_ if going_on else found
@@ -324,7 +324,7 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         rng = self._generator()
         run = self._same_run() if going_on else self._new_classes(draw_seed(rng), classes)
         weights = self._class_weighted(codes, classes, weights, self._totals.balanced_at_once)
-        self._fit(run, rng, X, codes, weights)
+        self._fit(run, rng, X, codes, weights, usual)
         self.classes_ = classes
         return self
 
@@ -501,12 +501,12 @@ class ASGDClassifier(ClassifierMixin, BaseASGD):  # type: ignore[misc]
         return self._new_run(seed, labels=classes)
 
     def _fit_labels(self, X: Any, y: Any, sample_weight: Any, offset: Any, going_on: bool) -> Self:
-        X, y = self._rows_and_targets(X, y, offset, reset=not going_on, multi_output=True)
+        X, y, usual = self._rows_and_targets(X, y, offset, reset=not going_on, multi_output=True)
         targets = self._indicators(y, first=not going_on)
         weights = self._weights(sample_weight, X, partial=False)
         rng = self._generator()
         run = self._same_run() if going_on else self._new_labels(draw_seed(rng), targets)
-        self._fit(run, rng, X, targets, weights)
+        self._fit(run, rng, X, targets, weights, usual)
         return self
 
     def _indicators(self, y: Any, *, first: bool) -> Floats:

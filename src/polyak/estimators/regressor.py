@@ -317,11 +317,11 @@ class ASGDRegressor(RegressorMixin, BaseASGD):  # type: ignore[misc]
         y, sample_weight = self._rates(y, sample_weight, exposure)
         going_on = self._going_on()
         checks = {"multi_output": True, "y_numeric": True}
-        X, y = self._rows_and_targets(X, y, offset, reset=not going_on, **checks)
+        X, y, usual = self._rows_and_targets(X, y, offset, reset=not going_on, **checks)
         weights = self._weights(sample_weight, X, partial=False)
         rng = self._generator()
         run = self._same_outputs(y) if going_on else self._begun(draw_seed(rng), y)
-        self._fit(run, rng, X, y, weights)
+        self._fit(run, rng, X, y, weights, usual)
         run.spread.add(y, weights)
         return self
 

@@ -106,6 +106,7 @@ class Learner:
         self.race: Race | None = None
         self.classes_may_join = False  # as long as they are not given
         self.at_hand = False  # all rows are in memory, and `compare` follows
+        self.rows_are_usual = False  # those to come were looked at, and no value is too large
         self._first = FirstRows()
         self.threads: int | None = None  # that learn; None for the number of processors
         self.lock = Lock()
@@ -172,7 +173,8 @@ class Learner:
         ``again`` says that they were all learned before: they still teach, but no longer tell how
         good the model is on rows it does not know.
         """
-        given = rows_there(X, targets, weights, order, self.loss, again)
+        usual = self.rows_are_usual
+        given = rows_there(X, targets, weights, order, self.loss, again, usual=usual)
         apart = self._with_offsets(given)  # and refuse those that are not finite
         if self.race is not None:
             self.race.threads = self.threads
@@ -213,7 +215,8 @@ class Learner:
             return False
         if not is_solved(recipe, as_rows(X), outputs, several=several):
             return False
-        given = rows_there(X, targets, weights, None, self.loss, again=False)
+        usual = self.rows_are_usual
+        given = rows_there(X, targets, weights, None, self.loss, again=False, usual=usual)
         check_weighted_rows(given.rows, given.weights, self.n_features)
         if not self.loss.classifies:
             check_finite(given.targets, given.targets)

@@ -31,8 +31,13 @@ def rows_there(
     order: NDArray[np.int64] | None,
     loss: Loss,
     again: bool,
+    *,
+    usual: bool = False,
 ) -> TrainingRows:
-    """Return rows and targets as arrays, without rows of weight zero; refuse what is too large."""
+    """Return rows and targets as arrays, without rows of weight zero; refuse what is too large.
+
+    No value of ``usual`` rows is.
+    """
     rows, targets = as_rows(X), np.asarray(on_host(targets))
     if len(targets) != len(rows):
         raise DataError(f"there are {len(rows)} rows but {len(targets)} targets")
@@ -40,7 +45,8 @@ def rows_there(
     if unfit is not None:
         row, value, wants = unfit
         raise RowError(row, f" has the target {label_text(value)}; {wants}")
-    huge = None if again else huge_value(rows, None if loss.classifies else targets)
+    numbers = None if loss.classifies else targets
+    huge = None if again else huge_value(rows, numbers, are_usual=usual)
     if huge is not None:
         raise RowError(huge[0], f": {huge[1]}")
     if weights is not None:

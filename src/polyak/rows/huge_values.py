@@ -20,9 +20,15 @@ SMALLEST = 1 / LARGEST
 
 
 def huge_value(
-    rows: Rows, targets: NDArray[Any] | None, *, in_32_bits: bool = False
+    rows: Rows,
+    targets: NDArray[Any] | None,
+    *,
+    in_32_bits: bool = False,
+    are_usual: bool = False,
 ) -> tuple[int, str] | None:
     """Return the first row with a value too large to learn from, and the message.
+
+    Rows that ``are_usual`` are known to have none, and are not looked at.
 
     Examples
     --------
@@ -31,13 +37,13 @@ def huge_value(
     >>> huge_value(np.eye(2), np.array([1e150, 1.0])) is None
     True
     """
-    begin, values, largest = 0, rows, LARGEST
+    begin, values, largest = 0, rows, LARGEST_IN_32_BITS
     if isinstance(rows, SparseRows):
         begin, end = (int(rows.indptr[0]), int(rows.indptr[-1])) if len(rows.indptr) else (0, 0)
-        values = rows.values[begin:end]
-    elif in_32_bits or rows.shape[1] >= WIDE:
-        largest = LARGEST_IN_32_BITS
-    if _any_huge(values, largest):
+        values, largest = rows.values[begin:end], LARGEST
+    elif not in_32_bits:
+        largest = largest_of(rows.shape[1])
+    if not are_usual and _any_huge(values, largest):
         values = on_host(values)
         place = int(np.argmax(np.abs(values) > largest))
         if isinstance(rows, SparseRows):
@@ -50,6 +56,11 @@ def huge_value(
         row = int(np.argmax(np.abs(targets) > LARGEST))
         return row, f"the target {targets[row]:g} is {_too(LARGEST)}"
     return None
+
+
+def largest_of(columns: int) -> float:
+    """Return the largest value that dense rows with this many columns may have."""
+    return LARGEST_IN_32_BITS if columns >= WIDE else LARGEST
 
 
 def _too(largest: float) -> str:
