@@ -145,10 +145,19 @@ def _cells(column: ColumnReport) -> list[str]:
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     return element(
         "table",
-        element("thead", element("tr", *(element("th", head, scope="col") for head in heads))),
+        _heads(heads),
         element("tbody", *(element("tr", *(element("td", x) for x in row)) for row in rows)),
         class_="columns",
     )
+
+
+def _heads(heads: Sequence[str]) -> Markup:
+    return element("thead", element("tr", *(element("th", head, scope="col") for head in heads)))
+
+
+def _scrolled(table: Markup, label: str) -> Markup:
+    """Return a table that scrolls sideways on a narrow screen."""
+    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
 
 
 def _loss(report: TrainingReport) -> Markup | None:
@@ -235,15 +244,8 @@ def _all_candidates(report: TrainingReport) -> Markup:
         ]
         won = "won" if candidate.number == report.best_candidate else None
         lines.append(element("tr", *(element("td", cell) for cell in cells), class_=won))
-    table = element(
-        "table",
-        element("thead", element("tr", *(element("th", head, scope="col") for head in heads))),
-        element("tbody", *lines),
-    )
-    scroll = element(
-        "div", table, class_="scroll", tabindex=0, role="region", aria_label="Candidates"
-    )
-    return element("details", element("summary", "All candidates"), scroll)
+    table = element("table", _heads(heads), element("tbody", *lines))
+    return element("details", element("summary", "All candidates"), _scrolled(table, "Candidates"))
 
 
 def _rate(report: TrainingReport) -> Markup | None:
@@ -273,7 +275,8 @@ def _confusion(subject: Subject) -> Markup | None:
         "The stronger the colour, the larger the share of the true class. What is on the diagonal "
         "was predicted correctly."
     )
-    heads = [element("th", "true \\ predicted"), *(_head(name) for name in names), _head("")]
+    heads = [element("th", "true \\ predicted")]
+    heads += [element("th", name or "correct", scope="col") for name in (*names, "")]
     lines = [_confused(name, row, names) for name, row in zip(names, check.confusion, strict=True)]
     table = element(
         "table",
@@ -281,14 +284,8 @@ def _confusion(subject: Subject) -> Markup | None:
         element("tbody", *lines),
         class_="confusion",
     )
-    scroll = element(
-        "div", table, class_="scroll", tabindex=0, role="region", aria_label="Confusion matrix"
-    )
+    scroll = _scrolled(table, "Confusion matrix")
     return element("section", element("h2", "Confusion matrix"), element("p", words), scroll)
-
-
-def _head(name: str) -> Markup:
-    return element("th", name or "correct", scope="col")
 
 
 def _confused(name: str, row: tuple[float, ...], names: list[str]) -> Markup:
