@@ -68,7 +68,8 @@ def _losses(fitted: Any, softmax: bool, scores: Floats, y: NDArray[Any]) -> Floa
     if model.classes is None:
         return np.asarray(loss.value(scores, y[:, None]).sum(axis=1))
     own = y[:, None] == (model.classes if len(model.classes) > 2 else model.classes[1:])
-    if any(candidate.get("softmax") for candidate in fitted.candidates_):
+    together = any(one.get("softmax") or one.get("dense") for one in fitted.candidates_)
+    if together and len(model.classes) > 2 and not model.multilabel:
         # Classes that race together are judged by the probability of the row's own.
         odds = scores if softmax else -np.logaddexp(0.0, -scores)
         return np.asarray(np.logaddexp.reduce(odds, axis=1) - odds[own])
