@@ -309,6 +309,8 @@ class TrainingReport:
     def __post_init__(self) -> None:
         if self.best_candidate >= len(self.candidates):
             raise ValueError("its best candidate is not among the candidates")
+        if "loss" in self.recipe:
+            get_loss(str(self.recipe["loss"]))  # raises ValueError if there is none of this name
         bins = self.calibration
         if bins is not None and (len({*map(len, bins)}) > 1 or 0 in bins.total):
             raise ValueError("its bins of probabilities are inconsistent")
@@ -340,9 +342,11 @@ class TrainingReport:
         """Where the model is not what was asked for, a sentence that says so."""
         asked, winner = self.recipe, self.winner
         alpha = asked.get("alpha", "auto")
-        exact = asked.get("recipe") == "auto" and get_loss(str(asked["loss"])).has_curvature
+        if asked.get("recipe") != "auto" or "loss" not in asked:
+            return None
         of_sgd = any(asked.get(name, "auto") != "auto" for name in OF_AVERAGING)
-        if not exact or of_sgd or self.has_zeros or (alpha == "auto" and not asked["intervals"]):
+        is_default = alpha == "auto" and not asked.get("intervals")
+        if is_default or of_sgd or self.has_zeros or not get_loss(str(asked["loss"])).has_curvature:
             return None
         what = "no penalty" if alpha == 0 else f"alpha={alpha}"
         if winner.constant:
@@ -352,7 +356,7 @@ class TrainingReport:
             )
         if winner.schedule is None:
             return None
-        what = "intervals=True" if asked["intervals"] else what
+        what = "intervals=True" if asked.get("intervals") else what
         return (
             f"there are too many features to find the optimum with {what}: the weights are those "
             "of averaged SGD, which are not at it"
