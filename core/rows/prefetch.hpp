@@ -50,7 +50,8 @@ POLYAK_INLINE void prefetch(const SparseRow<Value> &later, int64_t i) {
   if (sizeof(Value) == 8 && !(i & 8)) fetch(later.value, i + 8);
 }
 template <class Value>
-POLYAK_INLINE void prefetch(const DenseRow<Value> &next, const DenseRow<Value> &later, int64_t i) {
+POLYAK_INLINE void prefetch(const DenseRow<Value> &next,
+                            [[maybe_unused]] const DenseRow<Value> &later, int64_t i) {
   fetch(next.value, i);
 #if !defined(__aarch64__)  // 5% slower on ARM, which prefetches consecutive memory by itself
   fetch<2>(later.value, i);
