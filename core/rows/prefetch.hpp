@@ -21,6 +21,9 @@ POLYAK_INLINE void fetch(const T *from, uintptr_t offset) {
 #endif
 }
 
+// Rows are asked for early enough to arrive, and not so early that the caches have dropped them. Of
+// rows in random order 4 and 8 were tried: dense ones of 500 features take as long, sparse ones of
+// 75 nonzeros 0.20 to 0.31 s instead of 0.29 to 0.31.
 constexpr int64_t kNonzerosAhead = 512, kRowsAhead = 4, kSparseRowsAhead = 8;
 
 // What follows a row in memory by so many features, where rows are read as they stand. It may be

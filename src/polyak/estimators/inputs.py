@@ -180,9 +180,9 @@ def means_of(X: NDArray[Any]) -> tuple[Floats, bool]:
     sums, squares = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for begin in range(0, len(X), SUM_ROWS):
-            some: Any = as_rows(X[begin : begin + SUM_ROWS])
-            own, of_squares = column_moments(some)
-            sums, squares = sums + own, squares + of_squares
+            block: Any = as_rows(X[begin : begin + SUM_ROWS])
+            of_block, squares_of_block = column_moments(block)
+            sums, squares = sums + of_block, squares + squares_of_block
         usual = bool(squares.max(initial=0.0) < largest_of(X.shape[1]))
         return sums / max(len(X), 1), usual
 

@@ -155,8 +155,9 @@ def _add_scores(graph: _Graph, given: ExportInput) -> str:
         )
         if given.model.offset is not None:
             place = graph.constant("offset_place", np.array([given.model.offset]))
-            own = graph.double(graph.node("Gather", [features, place], "own", axis=1), "own_double")
-            low, high = (graph.node("Add", [end, own], f"{end}_moved") for end in (low, high))
+            offset = graph.node("Gather", [features, place], "of_rows", axis=1)
+            offset = graph.double(offset, "of_rows_double")
+            low, high = (graph.node("Add", [end, offset], f"{end}_moved") for end in (low, high))
         graph.node("Max", [graph.node("Min", [scores, high], "low_enough"), low], "raw")
     if given.outputs > 1:
         return "raw"

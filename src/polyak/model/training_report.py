@@ -366,7 +366,7 @@ class TrainingReport:
     def doubts(self) -> list[str]:
         """What to know before weights and intervals are trusted, a sentence each."""
         of_intervals = None if self.intervals is None else self.intervals.doubt
-        return [found for found in (self.departure, of_intervals) if found is not None]
+        return [doubt for doubt in (self.departure, of_intervals) if doubt is not None]
 
     @property
     def survivors(self) -> int:

@@ -96,8 +96,8 @@ class Information:
 
     def reaching(self, scores: Floats) -> Information:
         """Return the same with a reach that has these scores of rows, without offsets, within."""
-        own = scores.reshape(-1, *self.W.shape[1:])
-        ends = np.stack([own.min(axis=0) - BEYOND, own.max(axis=0) + BEYOND])
+        of_rows = scores.reshape(-1, *self.W.shape[1:])
+        ends = np.stack([of_rows.min(axis=0) - BEYOND, of_rows.max(axis=0) + BEYOND])
         return replace(self, reach=_joint([self.reach, ends]))
 
     def within_reach(
@@ -266,12 +266,11 @@ def unflat(W: Floats, outputs: int) -> Floats:
 
 def _joint(reaches: Sequence[Floats]) -> Floats:
     """Return the reach of all rows from those of some."""
-    known = [reach for reach in reaches if reach.size]
-    if not known:
+    ends = [reach for reach in reaches if reach.size]
+    if not ends:
         return reaches[0]
-    return np.stack(
-        [np.min([low for low, _ in known], axis=0), np.max([high for _, high in known], axis=0)]
-    )
+    lows, highs = zip(*ends, strict=True)
+    return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
 
 
 def _widened(array: Floats, shape: tuple[int, ...]) -> Floats:

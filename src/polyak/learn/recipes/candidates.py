@@ -171,8 +171,8 @@ class DenseCandidate(AnyCandidate):
 
     def settings(self, *, softmax: bool) -> dict[str, Any]:
         """Return the fields of its report."""
-        found = {"penalty": self.penalty, "dense": True}
-        return found | {"alpha": self.penalty} if self.of_mean else found
+        fields = {"penalty": self.penalty, "dense": True}
+        return fields | {"alpha": self.penalty} if self.of_mean else fields
 
 
 @dataclass(frozen=True, slots=True)
