@@ -295,8 +295,8 @@ def is_finite(case: Case) -> None:
     assert recent.loss_std_err >= 0, f"the error of recent_loss_ is {recent.loss_std_err}"
 
 
-def is_honest(case: Case) -> None:
-    """Compare ``recent_loss_`` with fresh rows.
+def away_from_fresh(case: Case) -> tuple[float, float] | None:
+    """Return how far ``recent_loss_`` is above the loss on fresh rows, and its standard error.
 
     Its own standard error knows nothing of what its rows do not have, say a rare class: then the
     spread of fresh losses tells. One absurd row has a loss as absurd, which ``recent_loss_`` must
@@ -306,13 +306,21 @@ def is_honest(case: Case) -> None:
     recent = case.fitted.recent_
     unpenalised = case.problem.classes and case.problem.penalty.get("alpha") == 0.0
     if case.problem.is_absurd or recent.rows < ROWS_TO_JUDGE or unpenalised:
-        return
+        return None
     fresh = estimate(case.fresh_losses, case.fresh.weights)
     weights = case.table.weights
     share = 1.0 if weights is None else effective_rows(weights) / len(weights)
     own = max(recent.loss_std_err, fresh.deviation / np.sqrt(share * recent.rows))
-    error = float(np.hypot(own, fresh.std_err))
-    away = recent.loss - fresh.mean
+    return recent.loss - fresh.mean, float(np.hypot(own, fresh.std_err))
+
+
+def is_honest(case: Case) -> None:
+    """Compare ``recent_loss_`` with fresh rows."""
+    found = away_from_fresh(case)
+    if found is None:
+        return
+    away, error = found
+    recent, fresh = case.fitted.recent_, estimate(case.fresh_losses, case.fresh.weights)
     # A row that is left out moves a constant away from itself, by about its share of all rows.
     of_one_row = 3.0 / recent.rows * abs(fresh.mean)
     assert abs(away) <= HONEST * error + of_one_row, (
