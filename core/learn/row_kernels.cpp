@@ -28,6 +28,15 @@ bool set_targets(const Bank &bank, const Task &task, int64_t i) {
   return any;
 }
 
+// Prefetches what `set_targets` reads of row i.
+void prefetch_targets(const Task &task, int64_t i) {
+  if (task.classes)
+    fetch(task.classes, static_cast<uintptr_t>(i));
+  else
+    fetch(task.targets, static_cast<uintptr_t>(i * task.outputs));
+  if (task.weights) fetch(task.weights, static_cast<uintptr_t>(i * task.weight_stride));
+}
+
 template <class W>
 void draw_replicas(BankArgs<W> &args) {
   for (int64_t k = 0; k < args.models.count; ++k)
@@ -162,9 +171,10 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
   const ColumnsApart<W> apart(bank.lines, rows[0].size, Rows::Row::dense && Count::is_single);
   Nonzeros<W> nonzeros;
   const bool as_they_stand = !task.order || task.gathered;
+  constexpr int64_t ahead = Rows::Row::dense ? kRowsAhead : kSparseRowsAhead;
+  const auto place = [&](int64_t n) { return task.order[std::min(n, task.count - 1)]; };
   const auto stored_row = [&](int64_t n) {
-    n = std::min(n, task.count - 1);
-    return rows[as_they_stand ? n : task.order[n]];
+    return rows[as_they_stand ? std::min(n, task.count - 1) : place(n)];
   };
   for (int64_t n = 0; n < task.count; ++n) {
     const int64_t i = task.order ? task.order[n] : n;
@@ -180,7 +190,8 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
     args.limits = task.limits ? task.limits[n] : no_limits;
     args.offset = task.offsets ? task.offsets[i] : 0.0;
     const auto next = stored_row(n + 1);
-    const int64_t ahead = Rows::Row::dense ? kRowsAhead : kSparseRowsAhead;
+    if (task.order) prefetch_targets(task, place(n + ahead));
+    if (!as_they_stand) prefetch_offsets(rows, place(n + 2 * ahead));
     const auto later = as_they_stand ? following(row) : stored_row(n + ahead);
     if (!learn_row(bank, step, row, {next, later, !task.unchecked}, nonzeros)) return i;
     if (task.classes && args.settings.progressive) bank.count_multiclass_error(task.classes[i]);

@@ -61,6 +61,14 @@ POLYAK_INLINE void prefetch(const DenseRow<Value> &next,
 #endif
 }
 
+// Prefetches where a row begins and ends.
+template <class Value>
+POLYAK_INLINE void prefetch_offsets(const SparseRows<Value> &rows, int64_t i) {
+  fetch(rows.offsets, static_cast<uintptr_t>(i));
+}
+template <class Value>
+POLYAK_INLINE void prefetch_offsets(const DenseRows<Value> &, int64_t) {}
+
 // Prefetches one number for every feature of a sparse row. Those of a dense row are consecutive, so
 // that the processor prefetches them by itself.
 template <class T, class Value>
