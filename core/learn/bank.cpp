@@ -175,10 +175,12 @@ void Bank::check_task(const Task &task, int64_t rows) const {
 // there are, since an order may leave invalid rows out.
 bool Bank::learn_in_one_pass(const AnyRows &rows, Task task, const Stops &stops) {
   const size_t bytes = std::visit([](const auto &some) { return bytes_of(some); }, rows);
-  const size_t own = std::visit(
-      [](const auto &store) { return store.lines.size() * sizeof(store.lines[0]); }, state_.store);
-  if (task.count != count_of(rows) || own > bytes / 4) return false;
+  const int64_t features = std::max(state_.features, features_of_ascending(rows));
+  const int64_t number = state_.store.index() ? sizeof(double) : sizeof(float);
+  const bool cheap = features * 2 * models() * number <= int64_t(bytes / 4);
+  if (task.count != count_of(rows) || features > limit_ || !cheap) return false;
   State before = state_;
+  grow(features);
   task.unchecked = true;
   if (learn_between_stops(rows, task, stops) == all_learned) return true;
   state_ = std::move(before);

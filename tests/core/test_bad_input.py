@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from problems import RATE, make_bank, problem
+from problems import RATE, make_bank, problem, same_bits
 from scipy.sparse import csr_array
 
 from polyak.learn.averaging import Averaging
@@ -77,6 +77,20 @@ def test_values(case, value, precondition, dtype, kernels):
     case.put(value)
     message = rf"row {case.bad} has the value -?{abs(value)} for feature 2"
     refused(case, message, precondition=precondition, dtype=dtype)
+
+
+def test_values_of_rows_with_features_that_are_new(sparse, kernels):
+    bank = make_bank(n_features=WIDTH, width=2)
+    before, value = pickle.dumps(bank.state()), sparse.values[sparse.indptr[sparse.bad] + 2]
+    sparse.put(np.nan)
+    with pytest.raises(ValueError, match=f"row {sparse.bad} has the value nan for feature 2"):
+        bank.learn(sparse.rows, sparse.y)
+    assert pickle.dumps(bank.state()) == before
+    sparse.put(value)
+    bank.learn(sparse.rows, sparse.y)
+    roomy = make_bank(n_features=WIDTH)
+    roomy.learn(sparse.rows, sparse.y)
+    assert same_bits(bank, roomy)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
