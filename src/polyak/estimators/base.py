@@ -60,7 +60,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.huge_values import WIDE
+from polyak.rows.huge_values import LARGEST, WIDE, are_usual
 from polyak.rows.sparse import SparseRows, as_rows, check_rows, half_blocks, is_half
 from polyak.rows.tensors import is_tensor, on_host
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
@@ -154,11 +154,14 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         """
         if reset:
             self._offset = _offset_column(offset)
-        # The means are finite only if all values are: one look at the rows instead of three.
-        means, usual = None, False
+        # One look at the rows instead of three: the means are finite only if all values are, and
+        # so is a sum of squares.
+        means, usual, finite = None, False, False
         if reset and offset is None and is_float_array(X):
             means, usual = means_of(X)
-        finite = means is not None and bool(np.isfinite(means).all())
+            finite = bool(np.isfinite(means).all())
+        elif reset and offset is None and sparse.issparse(X) and X.format == "csr":
+            usual = finite = X.dtype in (np.float32, np.float64) and are_usual(X.data, LARGEST)
         if not is_frame(X):
             X = self._numbers(X, reset=reset, finite=finite)
         X = self._with_offset(X, offset)

@@ -63,6 +63,20 @@ def largest_of(columns: int) -> float:
     return LARGEST_IN_32_BITS if columns >= WIDE else LARGEST
 
 
+def are_usual(values: NDArray[Any], largest: float) -> bool:
+    """Whether floats are known to be finite, and their squares below ``largest``, by one look.
+
+    Examples
+    --------
+    >>> [are_usual(np.array([1.0, last]), LARGEST) for last in (2.0, 1e100, np.nan)]
+    [True, False, False]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Not np.dot: BLAS wakes a thread that spins for a while afterwards, which with every
+        # batch kept one of two processors from reading the next.
+        return float(np.einsum("i,i->", values, values)) < largest
+
+
 def _too(largest: float) -> str:
     return f"too large; the largest allowed is {largest:g}"
 
@@ -74,12 +88,7 @@ def _any_huge(numbers: Any, largest: float) -> bool:
         return largest < max(float(numbers.max()), -float(numbers.min())) < np.inf
     if numbers.dtype.kind != "f" or largest > float(np.finfo(numbers.dtype).max):
         return False
-    if numbers.flags.c_contiguous:  # one pass at memory speed in the usual case
-        flat = numbers.ravel()
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Not np.dot: BLAS wakes a thread that spins for a while afterwards, which with every
-            # batch kept one of two processors from reading the next.
-            if float(np.einsum("i,i->", flat, flat)) < largest:
-                return False
+    if numbers.flags.c_contiguous and are_usual(numbers.ravel(), largest):
+        return False
     # The core refuses values that are not finite.
     return largest < max(float(numbers.max()), -float(numbers.min())) < np.inf
