@@ -43,14 +43,12 @@ POLYAK_INLINE DenseRow<Value> following(const DenseRow<Value> &row) {
 }
 
 // Prefetches what will be read soon; to be called for every eighth feature i of a row. A cache line
-// holds sixteen numbers, so that indices and values take turns.
+// holds sixteen numbers of 32 bits, so that indices and such values take turns.
 template <class Value>
 POLYAK_INLINE void prefetch(const SparseRow<Value> &later, int64_t i) {
-  if (i & 8)
-    fetch(later.index, i);
-  else
-    fetch(later.value, i);
-  if (sizeof(Value) == 8 && !(i & 8)) fetch(later.value, i + 8);
+  const bool even = !(i & 8);
+  if (even) fetch(later.index, i);
+  if (!even || sizeof(Value) == 8) fetch(later.value, i);
 }
 template <class Value>
 POLYAK_INLINE void prefetch(const DenseRow<Value> &next,
