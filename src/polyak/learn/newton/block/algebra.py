@@ -277,32 +277,38 @@ class Equations:
         self, matrix: Floats, shrink: Floats, lead: int, threads: int, *, precise: bool
     ) -> None:
         self.matrix, self.shrink, self.threads = matrix, shrink, threads
-        self.each, self.inverse = _each_definite(matrix, shrink), None
-        if self.each is None:
+        self.inverse: NDArray[Any] | None = None
+        self.within: Floats | float = 0.0  # of the leading diagonal, what the matrix has
+        self.is_small = len(matrix) <= WIDE and _are_definite(_each(matrix, shrink))
+        if not self.is_small:
             dtype = np.float32 if len(matrix) > WIDE else np.float64
             factor = partial(inverse_of_factor, threads=threads)
             found = _grown(matrix, shrink[:, lead], factor, dtype)
             if found is not None:
                 whole, self.inverse = found
                 if not precise:
-                    self.matrix, self.shrink = whole, shrink - shrink[:, [lead]]
+                    self.matrix, self.within = whole, shrink[:, [lead]]
 
-    def solve(self, right: Floats, *, within: float, most: int) -> Floats:
+    def solve(
+        self, right: Floats, shrink: Floats | None = None, *, within: float, most: int
+    ) -> Floats:
         """Solve for all columns, each to the relative error ``within`` or for ``most`` iterations.
 
-        Columns that have converged stay as they are.
+        Columns that have converged stay as they are. The diagonals may be others, ``shrink``.
         """
-        if self.each is not None:
-            found = np.linalg.solve(self.each, right.T[:, :, None])[:, :, 0].T
+        shrink = self.shrink if shrink is None else shrink
+        if self.is_small:
+            found = np.linalg.solve(_each(self.matrix, shrink), right.T[:, :, None])[:, :, 0].T
             return np.ascontiguousarray(found, dtype=np.float64)
         if self.inverse is None:
             return np.full_like(right, np.nan)
+        shrink = shrink - self.within
         solved, left = np.zeros_like(right), right.copy()
         along = away = self._by_factor(left)
         size = inner(left, away)
         enough = within * within * size
         for _ in range(most):
-            image = times(self.matrix, along, self.threads) + self.shrink * along
+            image = times(self.matrix, along, self.threads) + shrink * along
             curvature = inner(along, image)
             going = (size > enough) & (curvature > 0)
             if not going.any():
@@ -322,19 +328,23 @@ class Equations:
         return times_transposed(self.inverse, above, self.threads)
 
 
-def _each_definite(matrix: Floats, shrink: Floats) -> Floats | None:
-    """Return a small matrix plus each diagonal, if all are definite beyond rounding."""
-    if len(matrix) > WIDE:
-        return None
+def _each(matrix: Floats, shrink: Floats) -> Floats:
+    """Return a matrix plus each diagonal."""
     each = np.repeat(matrix[None], shrink.shape[1], axis=0)
     diagonal = np.arange(len(matrix))
     each[:, diagonal, diagonal] += shrink.T
+    return each
+
+
+def _are_definite(each: Floats) -> bool:
+    """Whether matrices are definite beyond rounding."""
+    diagonal = np.arange(each.shape[1])
     try:
         found = np.linalg.cholesky(each)[:, diagonal, diagonal]
     except np.linalg.LinAlgError:
-        return None
+        return False
     safe = np.square(found) > 1e-12 * each[:, diagonal, diagonal]
-    return each if safe.all() and np.isfinite(found).all() else None
+    return bool(safe.all() and np.isfinite(found).all())
 
 
 def inner(some: Floats, others: Floats) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from polyak.learn.newton.block.algebra import Equations, solve
 from polyak.learn.newton.standardize import Standard
 
 Floats = NDArray[np.float64]
+Steps = Callable[..., Floats]
+"""A function of the gradient, W, and how many times larger each penalty's matrix is than the one
+that is known: W less the minimum of the quadratic."""
 
 WITHIN, REPETITIONS = 0.05, 10
 """The relative error, and the most iterations, of conjugate gradients in a step for the penalties
@@ -57,10 +61,17 @@ class Ridge:
         """Return the weights with those of the wrong sign set to zero; the same if none is."""
         return W
 
-    def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
-        """Return a function of the gradient and W: W less the minimum of the quadratic."""
+    def steps(self, matrix: Floats, lead: int, threads: int) -> Steps:
+        """Return the steps by this matrix."""
         equations = Equations(matrix, self.shrink, lead, threads, precise=False)
-        return lambda slope, W: equations.solve(slope, within=WITHIN, most=REPETITIONS)
+
+        def away(slope: Floats, W: Floats, times: Floats | None = None) -> Floats:
+            how: Any = {"within": WITHIN, "most": REPETITIONS}
+            if times is None:
+                return equations.solve(slope, **how)
+            return equations.solve(slope / times, self.shrink / times, **how)
+
+        return away
 
     def nearly(self, G: Floats, right: Floats, W: Floats, lead: int, threads: int) -> Floats:
         """Minimise ``w G w / 2 - right w`` for every penalty and output, well enough for scores."""
@@ -110,13 +121,17 @@ class Sparse(Ridge):
         wrong = (W.T * self.signs).T < 0
         return np.where(wrong, 0.0, W) if wrong.any() else W
 
-    def steps(self, matrix: Floats, lead: int, threads: int) -> Callable[[Floats, Floats], Floats]:
-        """Return a function of the gradient and W: W less the minimum of the quadratic."""
+    def steps(self, matrix: Floats, lead: int, threads: int) -> Steps:
+        """Return the steps by this matrix."""
         held = matrix + np.diag(self.held)
 
-        def away(slope: Floats, W: Floats) -> Floats:
-            c = slope - self.shrink * W - held @ W
-            each = [self._least(held, c[:, t], t, W[:, t], IN_A_STEP) for t in range(c.shape[1])]
+        def away(slope: Floats, W: Floats, times: Floats | None = None) -> Floats:
+            larger = np.ones(W.shape[1]) if times is None else times
+            c = slope - self.shrink * W - larger * (held @ W)
+            each = [
+                self._least(held * one, c[:, t], t, W[:, t], IN_A_STEP)
+                for t, one in enumerate(larger.tolist())
+            ]
             return np.asarray(W - np.stack(each, axis=1))
 
         return away

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from polyak.learn.newton.block.algebra import WIDE, inner
 from polyak.learn.newton.block.curvature import Look
-from polyak.learn.newton.block.penalty import Ridge
+from polyak.learn.newton.block.penalty import Ridge, Steps
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -201,7 +201,7 @@ def learn_block(
     # A Hessian of many columns costs more than penalties far from the leading one are worth.
     near = slice(max(lead - 1, 0), lead + 2) if len(W) > WIDE else slice(None)
     promised, stale, changed, is_optimum = np.full(W.shape[1], np.inf), True, False, True
-    step: Callable[[Floats, Floats], Floats]
+    step: Steps
     for number in range(MOST_STEPS):
         if stale:
             if number or first is None:
@@ -248,9 +248,9 @@ def _learn_others(
 ) -> QuadraticSummary:
     """Minimise for the other penalties from the leading one's optimum on; no rows came before.
 
-    A few steps by its Hessian bring those that are not there yet to theirs. Of few columns, heavier
-    ones that are still on their way have Hessians of their own then. Lighter ones are where classes
-    are all but separated: on tables of a few hundred rows a few steps predict better than the end.
+    A few steps by its Hessian bring those that are not there yet to theirs. Those of heavier ones
+    are mostly larger by a factor, which the step before tells. Lighter ones are where classes are
+    all but separated: on tables of a few hundred rows a few steps predict better than the end.
     """
     models, near = penalty.shrink.shape[1], slice(max(lead - 1, 0), lead + 2)
     W = np.repeat(alone.W, models, axis=1)
@@ -259,9 +259,9 @@ def _learn_others(
     enough = np.where(is_heavier, tolerance, max(tolerance, TOLERANCE))
     enough[near] = tolerance
     assert alone.G is not None
-    step = penalty.steps(alone.G, lead, block.threads)
+    step, times_larger = penalty.steps(alone.G, lead, block.threads), np.ones(models)
     for _ in range(STEPS_OF_OTHERS):
-        D = step(P + penalty.shrink * W, W)
+        D = step(P + penalty.shrink * W, W, times_larger)
         D[:, ~np.isfinite(D).all(axis=0)] = 0.0
         promised = _line(penalty, W, D, P).promised
         whole = np.maximum(values / len(block), ROUNDING) * rows
@@ -271,22 +271,12 @@ def _learn_others(
         D = D[:, left]
         line = _line(penalty.of_penalties(left), W[:, left], D, P[:, left])
         length, found = _search(loss, block, S[..., left], D, values[left], line)
-        W[:, left] -= length * D
+        D *= length
+        bent, expected = inner(D, P[:, left] - found.gradient), inner(D, alone.G @ D)
+        measured = np.divide(bent, expected, out=np.ones_like(bent), where=expected > 0)
+        times_larger[left] = np.where(is_heavier[left], np.maximum(measured, 1.0), 1.0)
+        W[:, left] -= D
         S[..., left], values[left], P[:, left] = found
-    for place in left[is_heavier[left]] if len(W) <= WIDE else []:
-        start = QuadraticSummary(None, np.zeros_like(W[:, [place]]), W[:, [place]])
-        after = learn_block(
-            loss,
-            block,
-            start,
-            penalty.of_penalties([place]),
-            0,
-            rows,
-            scores=S[..., [place]],
-            keep=False,
-            tolerance=enough[place],
-        )
-        W[:, place], P[:, place] = after.W[:, 0], after.P[:, 0]
     _recover_diverged(loss, block, values, lead, (W, P))
     return QuadraticSummary(alone.G, P, W, alone.is_optimum)
 
