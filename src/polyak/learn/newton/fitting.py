@@ -23,7 +23,7 @@ from polyak.learn.newton.held_rows import HeldRows
 from polyak.learn.newton.information import Information
 from polyak.learn.newton.objective import Objective
 from polyak.learn.newton.sandwich import slope_spread
-from polyak.learn.newton.softmax import blocks_of, fit_first_classes, weights_of_first_classes
+from polyak.learn.newton.softmax import blocks_of
 from polyak.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -75,18 +75,12 @@ class Fit:
 
     def information(self) -> Information:
         """Return what is known of all rows; after a provisional fit nothing but weights is new."""
-        held, before, shrink = self.held, self.before, self.penalty.shrink
-        objective = self.objective
+        held, before, objective = self.held, self.before, self.objective
         if objective.exact:
             known = self._add_squares()
             return before.moved_to(known.W) if self.provisional else known
-        first = self.rows == held.count
-        if objective.softmax and first:
-            if not self.provisional:
-                return fit_first_classes(held, before, shrink, self.lead, self.threads)
-            own = (before.W, shrink, objective.penalties, self.threads)
-            return before.moved_to(weights_of_first_classes(held, *own))
-        if self.provisional and objective.is_ridge and first and held.count < len(before):
+        few = self.rows == held.count < len(before)
+        if self.provisional and objective.is_ridge and few:
             return before.moved_to(self._weights_of_few())
         allowed, fit = self.penalty.allowed(before.W), self
         if allowed is not before.W:
@@ -151,18 +145,21 @@ class Fit:
 
     def _weights_of_few(self) -> Floats:
         """Return the optimum of the held rows alone, which are fewer than their columns."""
-        held, W = self.held, self.before.W
-        few = FewerRows(held.rows(len(W)), self.penalty.shrink[:, 0] / self.objective.penalties[0])
-        penalty = Ridge(np.repeat(self.objective.penalties[None], len(few.rows), axis=0))
+        held, before, objective = self.held, self.before, self.objective
+        few = FewerRows(held.rows(len(before)), self.penalty.shrink[:, 0] / objective.penalties[0])
+        penalty = Ridge(np.repeat(objective.penalties[None], len(few.rows), axis=0))
         own = (held.targets(), held.weights(), held.offsets(), 1)
-        blocks = blocks_of(few.rows, *own, together=False)
-        found = np.empty_like(W)
-        for k, block in enumerate(blocks):
-            start = few.inward(W[:, :, k])
-            past = QuadraticSummary(None, np.zeros_like(start), start)
-            how = (self._loss(k), block, past, penalty, self.lead, len(few.rows))
-            found[:, :, k] = few.outward(learn_block(*how, keep=False).W)
-        return found
+        blocks = blocks_of(few.rows, *own, together=objective.softmax)
+        start = few.inward(before.W.reshape(len(before), -1)).reshape(-1, *before.W.shape[1:])
+        inward, found = replace(before, W=start), []
+        for k, (block, past) in enumerate(
+            zip(blocks, inward.summaries(with_rows=False), strict=True)
+        ):
+            past.P = np.zeros_like(past.W)
+            how = (self._loss(k), block, past, penalty.tiled(before.outputs_each), self.lead)
+            found.append(learn_block(*how, len(few.rows), keep=False).W)
+        V = np.ascontiguousarray(inward.stacked(found))
+        return few.outward(V.reshape(len(V), -1)).reshape(before.W.shape)
 
     def _spreads(self, W: Floats, G: list[Floats]) -> list[Floats]:
         """Return the sums of squared slopes that intervals need, the held rows' added."""

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyak import _core
 from polyak.learn.newton.block.algebra import (
-    FewerRows,
     definite_inverse,
     forms,
     gram,
@@ -30,8 +28,7 @@ from polyak.learn.newton.block.algebra import (
 )
 from polyak.learn.newton.block.curvature import Block
 from polyak.learn.newton.block.leave_one_out import MOST_LEVERAGE, shared_by_all
-from polyak.learn.newton.held_rows import HeldRows
-from polyak.learn.newton.information import Information, flat
+from polyak.learn.newton.information import flat
 from polyak.losses import Loss, get_loss
 from polyak.losses.softmax import odds_of_softmax, softmax
 
@@ -152,49 +149,6 @@ def blocks_of(
         return [ClassesBlock(Z, targets, weights, threads)]
     own = [np.ascontiguousarray(column) for column in targets.T]
     return [Block(Z, column, weights, threads, offsets=offsets) for column in own]
-
-
-def fit_first_classes(
-    held: HeldRows, before: Information, shrink: Floats, lead: int, threads: int
-) -> Information:
-    """Return the optimum of the held rows, none of which came before, with its Hessian."""
-    block = ClassesBlock(held.rows(len(before)), held.targets(), held.weights(), threads)
-    W, P = _optimum(block, before.W, shrink)
-    scores = block.scores(flat(W[:, [lead]]))[..., 0]
-    G = block.hessian(get_loss("log_loss"), scores, safe=False)
-    return replace(before, W=W, P=P, G=[G])
-
-
-def weights_of_first_classes(
-    held: HeldRows, W: Floats, shrink: Floats, penalties: Floats, threads: int
-) -> Floats:
-    """Return the weights of the same optimum; if columns are more than rows, in fewer of them."""
-    Z, targets, weights = held.rows(len(W)), held.targets(), held.weights()
-    if len(Z) >= len(W):
-        return _optimum(ClassesBlock(Z, targets, weights, threads), W, shrink)[0]
-    few = FewerRows(Z, shrink[:, 0] / penalties[0])
-    start = few.inward(W.reshape(len(W), -1)).reshape(-1, *W.shape[1:])
-    block = ClassesBlock(few.rows, targets, weights, threads)
-    V = _optimum(block, start, np.repeat(penalties[None], len(start), axis=0))[0]
-    return few.outward(np.ascontiguousarray(V).reshape(len(start), -1)).reshape(W.shape)
-
-
-def _optimum(block: ClassesBlock, V: Floats, shrink: Floats) -> tuple[Floats, Floats]:
-    """Return the optimum of rows, none of which came before, and the gradient of their losses.
-
-    The core goes from V on, each penalty by its own curvature: see
-    ``core/learn/newton/softmax_fit.hpp``.
-    """
-    found, gradient = _core.fit_classes(
-        np.ascontiguousarray(block.Z, dtype=np.float64),
-        block.targets.argmax(axis=1),
-        block.weights,
-        np.ascontiguousarray(shrink.T),
-        np.ascontiguousarray(of_classes(V).transpose(1, 2, 0)),
-        block.threads,
-    )
-    B = basis(block.classes)
-    return np.asarray(found.transpose(2, 0, 1) @ B), np.asarray(gradient.transpose(2, 0, 1) @ B)
 
 
 def scores_left_out(

@@ -11,7 +11,6 @@ the leading one: computing it is what costs, and a line search makes up for the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
