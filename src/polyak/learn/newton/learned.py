@@ -169,14 +169,14 @@ class Learned:
         fixed.
         """
         Z, objective, penalty = self.standard_rows(X), self.objective, self.penalty().shrink
-        # In a sample a penalty of all rows is as much smaller as the rows are fewer.
-        shrink = penalty / times
         smoothing, spent = self.smoothing, 0.0
         if smoothing is not None:
             spent = smoothing.spent(self.known, self.standard) / objective.outputs
+        # In a sample a penalty of all rows is as much smaller as the rows are fewer.
+        shrink = penalty / times
         if objective.softmax:
             own = (Z, targets, weights, self.known.W, shrink)
-            return partial(_each, partial(classes_left_out, *own, times=times, spent=spent))
+            return partial(classes_left_out, *own, times=times, spent=spent)
         loss = objective.smooth_loss(*Z.shape)
         sparse = objective.sparsity is not None or objective.sign_of is not None
         W = [self.known.W[:, :, k] for k in range(self.known.W.shape[2])]

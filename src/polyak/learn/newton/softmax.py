@@ -11,6 +11,8 @@ the difference of their scores. So the Hessian of all weights takes a product of
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -33,6 +35,9 @@ from polyak.losses import Loss, get_loss
 from polyak.losses.softmax import odds_of_softmax, softmax
 
 Floats = NDArray[np.float64]
+
+MOST_FORMS = 1 << 23
+"""The most quadratic forms of rows that are held at a time: 64 MiB."""
 
 
 @cache
@@ -157,44 +162,60 @@ def scores_left_out(
     weights: Floats | None,
     V: Floats,
     shrink: Floats,
-    place: int,
+    places: Sequence[int],
     *,
     times: float = 1.0,
     spent: float = 0.0,
 ) -> Floats:
-    """Return the log-odds of every row's classes by a penalty's weights found without it.
+    """Return the log-odds of every row's classes by the weights of penalties found without it.
 
     As in `polyak.learn.newton.block.leave_one_out`, with matrices for numbers: where ``Q`` is a
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
-    ``Q (1 - h Q)^-1 g``.
+    ``Q (1 - h Q)^-1 g``. Scores have the shape (rows, places, classes).
     """
-    block, loss = ClassesBlock(Z, targets, weights), get_loss("log_loss")
-    scores = block.scores(flat(V[:, [place]]))
+    block, loss, keep = ClassesBlock(Z, targets, weights), get_loss("log_loss"), list(places)
+    scores = block.scores(flat(V[:, keep]))
     _, slopes = block.losses(loss, scores)
-    matrix = block.hessian(loss, scores[..., 0], safe=False)
-    inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
-    if inverse is None:
-        return np.full((len(Z), block.classes), np.nan)
-    moves = _moves(block, scores[..., 0], slopes[..., 0], inverse / np.sqrt(times), spent / times)
-    return odds_of_softmax(scores[..., 0] + moves)
+    found = np.full(scores.shape, np.nan)
+    inverses, there = [], []
+    for p, place in enumerate(keep):
+        matrix = block.hessian(loss, scores[..., p], safe=False)
+        inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
+        if inverse is not None:
+            inverses.append(inverse / np.sqrt(times))
+            there.append(p)
+    size = max(MOST_FORMS // (len(Z) * math.comb(V.shape[2] + 1, 2)), 1)
+    for begin in range(0, len(there), size):
+        some = there[begin : begin + size]
+        parts = _parts(block, inverses[begin : begin + size])
+        for p, Q in zip(some, parts, strict=True):
+            moves = _moves(block, softmax(scores[..., p]), slopes[..., p], Q, spent / times)
+            found[..., p] = scores[..., p] + moves
+    return odds_of_softmax(found.transpose(0, 2, 1))
 
 
-def _moves(
-    block: ClassesBlock, scores: Floats, slopes: Floats, inverse: Floats, spent: float
-) -> Floats:
+def _parts(block: ClassesBlock, inverses: list[Floats]) -> Floats:
+    """Return each row's part of inverse Hessians, which are known by their factors."""
+    one_less, columns = block.classes - 1, block.Z.shape[1]
+    covariance = np.stack([inverse.T @ inverse for inverse in inverses])
+    covariance = covariance.reshape(-1, one_less, columns, one_less, columns)
+    some, others = np.triu_indices(one_less)
+    between = covariance.transpose(0, 1, 3, 2, 4)[:, some, others]
+    Q = np.empty((len(inverses), len(block.Z), one_less, one_less))
+    own = forms(block.Z, between.reshape(-1, columns, columns)).reshape(len(block.Z), len(Q), -1)
+    Q[:, :, some, others] = Q[:, :, others, some] = own.transpose(1, 0, 2)
+    return Q
+
+
+def _moves(block: ClassesBlock, chance: Floats, slopes: Floats, Q: Floats, spent: float) -> Floats:
     """Return how each row's scores move where it is left out."""
-    B, chance = basis(block.classes), softmax(scores)
+    B = basis(block.classes)
     one_less = B.shape[1]
     h = chance @ (B[:, :, None] * B[:, None, :]).reshape(block.classes, -1)
     apart = chance @ B
     h = block.weighted(h.reshape(-1, one_less, one_less) - apart[:, :, None] * apart[:, None])
-    covariance = (inverse.T @ inverse).reshape(one_less, -1, one_less, block.Z.shape[1])
-    some, others = np.triu_indices(one_less)
-    between = covariance.transpose(0, 2, 1, 3)[some, others]
-    Q = np.empty_like(h)
-    Q[:, some, others] = Q[:, others, some] = forms(block.Z, between)
     left = np.eye(one_less) - MOST_LEVERAGE * (h @ Q)
     rest, mean = (float(np.trace(one.mean(axis=0))) / one_less for one in (left, h))
-    Q += shared_by_all(spent, len(h) * rest, mean) * np.eye(one_less)
+    Q = Q + shared_by_all(spent, len(h) * rest, mean) * np.eye(one_less)
     moved = Q @ np.linalg.solve(left, (slopes @ B)[:, :, None])
     return np.asarray(moved[:, :, 0] @ B.T)

@@ -123,11 +123,12 @@ def quadratic_form(Z: Rows, matrix: Floats) -> Floats:
 def grams(Z: Rows, H: Floats, threads: int = 1) -> Floats:
     """Return the sum of ``h z z'`` over rows for each column h of H, flattened to a row.
 
-    The products of columns, which all of them share, are computed once.
+    The products of columns, which all of them share, are computed once where that pays.
     """
     columns = Z.shape[1]
-    if columns > WIDE and _core.sparse_gram(Z[:1024], None, FEW_NONZEROS) is not None:
-        return np.stack([gram(Z, h, threads).ravel() for h in H.T])
+    sparse = columns > WIDE and _core.sparse_gram(Z[:1024], None, FEW_NONZEROS) is not None
+    if sparse or not _share_products(columns, H.shape[1]):
+        return np.stack([gram(Z, h, threads).ravel() for h in np.ascontiguousarray(H.T)])
     H = H.astype(Z.dtype, copy=False)
 
     def half(rows: slice) -> Floats:
@@ -150,12 +151,24 @@ def grams(Z: Rows, H: Floats, threads: int = 1) -> Floats:
 
 def forms(Z: Rows, matrices: Floats) -> Floats:
     """Return ``z' M z`` of each row and each of several matrices."""
+    if not _share_products(Z.shape[1], len(matrices)):
+        both = 0.5 * (matrices + matrices.transpose(0, 2, 1))
+        return np.stack([quadratic_form(Z, matrix) for matrix in both], axis=1)
     i, j = np.triu_indices(Z.shape[1])
     both = np.where(i == j, 0.5, 1.0) * (matrices[:, i, j] + matrices[:, j, i])
     found = np.empty((len(Z), len(matrices)))
     for some, products in _products_of_columns(Z, slice(0, len(Z))):
         found[some] = (both @ products).T
     return found
+
+
+def _share_products(columns: int, outputs: int) -> bool:
+    """Whether products of any two columns, computed once, save more than BLAS does with each.
+
+    10,000 x 101 rows: three Hessians take 21 ms one by one and 185 by shared products; 1,800 x 17
+    rows: 45 of them 8 ms and 1.6.
+    """
+    return 2 * outputs >= columns
 
 
 def _products_of_columns(Z: Rows, rows: slice) -> Iterator[tuple[slice, Rows]]:
