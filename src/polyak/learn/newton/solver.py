@@ -165,6 +165,19 @@ class NewtonSolver:
         self._held = HeldRows(objective, self._cadence.first_block)
         self._learned = Learned.none(objective)
 
+    def begun_again(self) -> NewtonSolver:
+        """Return a solver that has learned nothing, in the same units, with the leading weights.
+
+        It has not far to go where its rows are most of these.
+        """
+        known, other = self.learned(), self._copy(to_change=False)
+        other.clock, other._done = 0, None
+        other._forget_everything(known.objective)
+        other._learned.standard = known.standard.without_rows()
+        other._learned.known = other._learned.padded()
+        other._learned.known.W[:] = known.known.W[:, [self.lead]]
+        return other
+
     def begin_at(self, constants: Floats) -> None:
         """Begin with these intercepts, one per output, instead of zero."""
         if self.objective.fit_intercept and self.left is None:

@@ -159,6 +159,12 @@ class Standard:
             counted.varied[rare] += varied
         return counted
 
+    def without_rows(self) -> Standard:
+        """Return the same units, no row counted in the mean squares."""
+        fewer = copy.copy(self)
+        fewer.squares = fewer.varied = np.zeros(len(self))
+        return fewer
+
     def moved(self, shift: Floats) -> Standard:
         """Return a copy with centres moved by ``shift``, in standard units."""
         moved = copy.deepcopy(self)

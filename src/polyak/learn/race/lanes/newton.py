@@ -288,7 +288,7 @@ class NewtonRacer(Lane):
         Every fold has its share of each class. Scores have the shape (rows, places, outputs).
         """
         given = given._replace(rows=self._own_rows(given.rows))
-        rows, candidates = given.rows, [self.candidates[place] for place in places]
+        rows, near = given.rows, self.newton.select(places).begun_again()
         scores = np.full((len(rows), len(places), self.problem.outputs), np.nan)
         stratify = self.problem.classifies and not self.problem.has_labels
         order = np.argsort(given.targets, kind="stable") if stratify else np.arange(len(rows))
@@ -297,8 +297,7 @@ class NewtonRacer(Lane):
         for fold in range(folds):
             held, rest = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
             some = given._replace(order=rest).taken()
-            first, closes = some.rows[:CALIBRATION_ROWS], not self.problem.solved
-            solver = self._solver(first, candidates, closes=closes)
+            solver = near.begun_again()
             solver.fit(*some[:3], some.offsets)
             if solver.left is None:
                 coef, intercept = solver.weights(rows.shape[1])
