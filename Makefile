@@ -138,7 +138,7 @@ build/fuzz-%: fuzz/%.cpp $(CORE_FILES)
 # or of some sources: $(call compile_kernels,compiler,builds,sources). The scalar build is the one
 # that the others are compared with.
 KERNEL_SOURCES := $(addprefix $(CURDIR)/core/,kernels/kernel_table.cpp learn/row_kernels.cpp \
-  learn/newton/block_kernels.cpp learn/newton/softmax_fit.cpp text/simd/parse4.cpp)
+  learn/newton/block_kernels.cpp text/simd/parse4.cpp)
 FLAGS_scalar := -DPOLYAK_SCALAR -O1
 FLAGS_avx2 := -mavx2 -mfma -mbmi
 compile_kernels = $(foreach build,$(2),mkdir -p $@-kernels/$(build) && (cd $@-kernels/$(build) && \

@@ -284,36 +284,6 @@ NewDoubles logistic_curvature(Vector scores) {
   return found;
 }
 
-using Cube = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu, nb::c_contig>;
-
-nb::tuple fit_classes(Matrix Z, Integers own, std::optional<Vector> weights, Matrix shrink, Cube W,
-                      int threads) {
-  const size_t rows = Z.shape(0), columns = Z.shape(1), penalties = W.shape(0),
-               classes = W.shape(1);
-  check_size(own.shape(0), rows);
-  check_size(weights ? weights->shape(0) : rows, rows);
-  check_size(shrink.shape(0), penalties);
-  check_size(shrink.shape(1), columns);
-  check_size(W.shape(2), columns);
-  if (!std::all_of(own.data(), own.data() + rows,
-                   [&](int64_t c) { return c >= 0 && c < int64_t(classes); }))
-    throw nb::value_error("there is no such class");
-  auto found = new_array<double>({penalties, classes, columns}),
-       gradient = new_array<double>({penalties, classes, columns});
-  {
-    nb::gil_scoped_release release;
-    std::copy_n(W.data(), W.size(), found.data());
-    const ClassRows given{{Z.data(), int64_t(rows), int64_t(columns), int64_t(columns)},
-                          own.data(),
-                          weights ? weights->data() : nullptr,
-                          int64_t(classes)};
-    const SoftmaxGoals goals{int64_t(penalties), shrink.data(), found.data(), gradient.data()};
-    kernels->blocks.fit_softmax(given, goals,
-                                worth_two_threads(rows * columns * classes * penalties, threads));
-  }
-  return nb::make_tuple(found, gradient);
-}
-
 }  // namespace
 
 void bind_newton(nb::module_ &m) {
@@ -349,7 +319,4 @@ void bind_newton(nb::module_ &m) {
   m.def("logistic_sums", logistic_sums, nb::arg("scores"), nb::arg("targets"), nb::arg("weights"),
         nb::arg("limits"), nb::arg("threads") = 1,
         "Return sums of logistic losses, their squares, errors, limited losses, and capped rows.");
-  m.def("fit_classes", fit_classes, nb::arg("Z"), nb::arg("own"), nb::arg("weights").none(),
-        nb::arg("shrink"), nb::arg("W"), nb::arg("threads"),
-        "Minimise the softmax loss for each penalty; return the weights and the gradients.");
 }

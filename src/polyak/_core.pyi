@@ -174,9 +174,6 @@ def inverse_of_factor(matrix: NDArray[Any]) -> NDArray[Any]: ...
 def logistic_sums(
     scores: Floats, targets: Floats, weights: Floats, limits: Floats, threads: int = 1
 ) -> Floats: ...
-def fit_classes(
-    Z: Floats, own: Integers, weights: Floats | None, shrink: Floats, W: Floats, threads: int
-) -> tuple[Floats, Floats]: ...
 
 # ---- core/python/bind_bank.cpp
 

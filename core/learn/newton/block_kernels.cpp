@@ -286,7 +286,7 @@ constexpr BlockKernels<Value> kernels_of() {
 
 extern const BlockKernelTable block_kernels;
 constexpr BlockKernelTable block_kernels{kernels_of<float>(), kernels_of<double>(), &logistic_sums,
-                                         &logistic_curvature, &fit_softmax};
+                                         &logistic_curvature};
 
 }  // namespace POLYAK_KERNELS
 }  // namespace polyak

@@ -7,7 +7,6 @@
 
 #include "learn/bank_args.hpp"
 #include "learn/newton/block_sums.hpp"
-#include "learn/newton/softmax_fit.hpp"
 
 namespace polyak {
 
@@ -58,7 +57,6 @@ struct BlockKernelTable : BlockKernels<float>, BlockKernels<double> {
                         const LogisticSums &sums);
   // The second derivative of the logistic loss at each score.
   void (*logistic_curvature)(const double *scores, int64_t count, double *curvature);
-  void (*fit_softmax)(const ClassRows &given, const SoftmaxGoals &goals, bool two_threads);
 
   template <class Value>
   const BlockKernels<Value> &of() const {
