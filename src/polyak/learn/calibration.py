@@ -273,10 +273,13 @@ def _usual_rows(rows: Rows, recipe: Recipe) -> Rows:
     far = unusual_rows(rows)
     if not len(far):
         return rows
+    longest = rows[far[0] : far[0] + 1]  # by its value: rows may have come in another order
+    values = longest.entries()[1] if isinstance(longest, SparseRows) else longest[0]
+    value = values[np.abs(values).argmax()]
     more = f", and so are {len(far) - 1} more of the first {len(rows)}" if len(far) > 1 else ""
     warnings.warn(
-        f"row {far[0] + 1} is more than ten thousand times as long as the others{more}; "
-        "the learning rate is found without it, but the model may still follow it",
+        f"a row with the value {value:g} is more than ten thousand times as long as the "
+        f"others{more}; the learning rate is found without it, but the model may still follow it",
         stacklevel=2,
     )
     return take_rows(rows, np.setdiff1d(np.arange(len(rows)), far))
