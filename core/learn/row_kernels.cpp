@@ -193,7 +193,7 @@ int64_t learn_rows(const char *loss, BankArgs<W> &args, const Rows &rows, const 
     const auto next = stored_row(n + 1);
     if (task.order) prefetch_targets(task, place(n + ahead));
     if (!as_they_stand) prefetch_offsets(rows, place(n + 2 * ahead));
-    const auto later = as_they_stand ? following(row) : stored_row(n + ahead);
+    const auto later = as_they_stand ? following(row) : prefetched(stored_row(n + ahead));
     if (!learn_row(bank, step, row, {next, later, !task.unchecked}, nonzeros)) return i;
     if (task.classes && args.settings.progressive) bank.count_multiclass_error(task.classes[i]);
   }

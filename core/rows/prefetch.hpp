@@ -42,10 +42,28 @@ POLYAK_INLINE DenseRow<Value> following(const DenseRow<Value> &row) {
   return {moved(row.value, kRowsAhead * row.size), row.size};
 }
 
+// Prefetches a sparse row at once, and returns what is left of it: nothing. Rows of other lengths
+// than the one that is scanned meanwhile would be fetched in part, or more than they: 7% slower. A
+// dense row is left to the scan.
+template <class Value>
+POLYAK_INLINE SparseRow<Value> prefetched(const SparseRow<Value> &row) {
+  constexpr int64_t kLine = 64, kIndices = kLine / sizeof(int32_t), kValues = kLine / sizeof(Value);
+  for (int64_t i = 0; i < row.size; i += kIndices) fetch(row.index, i);
+  for (int64_t i = 0; i < row.size; i += kValues) fetch(row.value, i);
+  fetch(row.index, row.size - 1);  // rows need not begin where a cache line does
+  fetch(row.value, row.size - 1);
+  return {row.index, row.value, 0};
+}
+template <class Value>
+POLYAK_INLINE DenseRow<Value> prefetched(const DenseRow<Value> &row) {
+  return row;
+}
+
 // Prefetches what will be read soon; to be called for every eighth feature i of a row. A cache line
 // holds sixteen numbers of 32 bits, so that indices and such values take turns.
 template <class Value>
 POLYAK_INLINE void prefetch(const SparseRow<Value> &later, int64_t i) {
+  if (i >= later.size) return;
   const bool even = !(i & 8);
   if (even) fetch(later.index, i);
   if (!even || sizeof(Value) == 8) fetch(later.value, i);
