@@ -60,7 +60,7 @@ from polyak.model.features import FeatureMap
 from polyak.model.linear import LinearModel
 from polyak.model.schema import Column, Schema
 from polyak.processors import threads_of_jobs
-from polyak.rows.huge_values import LARGEST, WIDE, are_usual
+from polyak.rows.huge_values import LARGEST, WIDE, squares_are_below
 from polyak.rows.sparse import SparseRows, as_rows, check_rows, half_blocks, is_half
 from polyak.rows.tensors import is_tensor, on_host
 from polyak.storage.feature_names import MOST_NAMES, FeatureNames
@@ -161,7 +161,7 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
             means, usual = means_of(X)
             finite = bool(np.isfinite(means).all())
         elif reset and offset is None and sparse.issparse(X) and X.format == "csr":
-            usual = finite = X.dtype in (np.float32, np.float64) and are_usual(X.data, LARGEST)
+            usual = finite = X.dtype.kind == "f" and squares_are_below(LARGEST, X.data)
         if not is_frame(X):
             X = self._numbers(X, reset=reset, finite=finite)
         X = self._with_offset(X, offset)

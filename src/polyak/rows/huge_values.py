@@ -63,12 +63,12 @@ def largest_of(columns: int) -> float:
     return LARGEST_IN_32_BITS if columns >= WIDE else LARGEST
 
 
-def are_usual(values: NDArray[Any], largest: float) -> bool:
-    """Whether floats are known to be finite, and their squares below ``largest``, by one look.
+def squares_are_below(largest: float, values: NDArray[Any]) -> bool:
+    """Whether the sum of squares is below ``largest``, so that all values are finite and small.
 
     Examples
     --------
-    >>> [are_usual(np.array([1.0, last]), LARGEST) for last in (2.0, 1e100, np.nan)]
+    >>> [squares_are_below(LARGEST, np.array([1.0, last])) for last in (2.0, 1e100, np.nan)]
     [True, False, False]
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -88,7 +88,7 @@ def _any_huge(numbers: Any, largest: float) -> bool:
         return largest < max(float(numbers.max()), -float(numbers.min())) < np.inf
     if numbers.dtype.kind != "f" or largest > float(np.finfo(numbers.dtype).max):
         return False
-    if numbers.flags.c_contiguous and are_usual(numbers.ravel(), largest):
+    if numbers.flags.c_contiguous and squares_are_below(largest, numbers.ravel()):
         return False
     # The core refuses values that are not finite.
     return largest < max(float(numbers.max()), -float(numbers.min())) < np.inf
