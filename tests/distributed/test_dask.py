@@ -62,6 +62,14 @@ def table() -> tuple[Any, Any]:
 
 
 class TestEstimators:
+    def test_what_cannot_be_solved_as_asked_is_said(self, client: Client) -> None:
+        X = np.random.default_rng(0).normal(size=(2000, 1100))
+        lazy = da.from_array(X, chunks=(500, 1100))
+        counts = da.from_array(np.round(np.exp(X[:, 0])), chunks=500)
+        wide = DaskASGDRegressor(loss="poisson", alpha=0.1, random_state=0)
+        with pytest.warns(UserWarning, match="too many features to find the optimum with alpha"):
+            wide.fit(lazy, counts)
+
     def test_arrays(self, client: Client, table: tuple[Any, Any]) -> None:
         X, y = table
         labels = np.where(y > 0, "yes", "no")

@@ -355,9 +355,16 @@ def test_large_means_cost_no_digits(mean: float) -> None:
 
 
 def test_one_against_the_rest_is_learned_as_asked() -> None:
-    X, y = made(1000, classes=5)
-    apart = ASGDClassifier(multi_class="ovr", random_state=0).fit(X, y)
-    assert apart.method_ != "dense"
+    X, y = made(1000, classes=5, width=600)
+    apart = ASGDClassifier(multi_class="ovr", random_state=0)
+    with pytest.warns(UserWarning, match="left to averaged SGD"):
+        assert apart.fit(X, y).method_ != "dense"
+    apart.set_params(alpha=0.1)
+    for width, what in ((600, "those of averaged SGD"), (500, "only those that most rows have")):
+        with pytest.warns(UserWarning, match=f"the optimum with alpha=0.1: .*{what}"):
+            apart.fit(X[:, :width], y)
+    narrow = apart.set_params(alpha="auto").fit(X[:, :20], y)  # without a warning
+    assert narrow.method_ == "newton"
 
 
 def test_later_values_too_large_for_32_bits_are_refused_in_narrow_rows() -> None:

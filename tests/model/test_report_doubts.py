@@ -34,6 +34,12 @@ def test_averaged_sgd_is_not_at_an_optimum() -> None:
     assert "the optimum with intervals=True" in doubts(SGD, intervals=True)[0]
 
 
+def test_features_that_are_left_out() -> None:
+    newton = {"penalty": 0.1, "alpha": 0.1, "frequent": True}
+    assert "only those that most rows have" in doubts(newton, alpha=0.1)[0]
+    assert doubts(newton) == []
+
+
 def test_what_only_averaged_sgd_has() -> None:
     assert doubts(SGD, alpha=0.1, recipe="sgd") == []
     assert doubts(SGD, alpha=0.1, eta0=1.0) == []

@@ -552,10 +552,14 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
         self._first = None
         self.n_iter_ = passes
         self._run = run
+        self._warn_of_doubts()
+
+    def _warn_of_doubts(self) -> None:
+        """Warn where the model is not what was asked for, or its intervals may be wrong."""
         plain = self.alpha == "auto" and self.penalty is not None and not self.intervals
-        if not plain and run.model.report is not None:
-            for doubt in run.model.report.doubts:
-                warnings.warn(doubt, stacklevel=3)
+        if not plain and self._run.model.report is not None:
+            for doubt in self._run.model.report.doubts:
+                warnings.warn(doubt, stacklevel=4)
 
     def _passes(self) -> int | None:
         """Return the number of passes; None where the rows decide."""

@@ -16,7 +16,7 @@ from polyak.learn.race import Race
 from polyak.learn.race.lanes import LANES
 from polyak.learn.race.lanes.protocol import Problem
 from polyak.learn.recipes import Recipe, TermsCandidate
-from polyak.learn.recipes.plan import Sample, plan_race
+from polyak.learn.recipes.plan import Sample, is_left_to_sgd, plan_race
 from polyak.learn.rows_needed import second_moments
 from polyak.learn.schedules import CALIBRATION_ROWS, unusual_rows
 from polyak.learn.stored_state import Arrays, Page, StoredState
@@ -223,6 +223,12 @@ def calibrated(
         warnings.warn(
             f"{recipe.sparse_setting} is left out: there are too many features or classes (drop "
             "columns that name rows)",
+            stacklevel=2,
+        )
+    if is_left_to_sgd(recipe, seen):
+        warnings.warn(
+            'multi_class="ovr" with so many features is left to averaged SGD, which has no optimum '
+            'to reach: multi_class="auto" learns all classes together, by matrix products',
             stacklevel=2,
         )
     entering = planned + [one for kind in LANES for one in kind.entering(recipe)]

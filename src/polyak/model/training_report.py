@@ -51,6 +51,8 @@ class CandidateReport:
         What an additive model consists of; its penalties are its own, one per term.
     dense : bool or None
         True for the optimum of wide dense rows, found by matrix products.
+    frequent : bool or None
+        True if only the features that most rows have got weights, since there are too many.
     constant : bool or None
         True for the best constant, which has no settings.
     alpha, schedule, averaging, step, precondition, capped, largest_squared_length
@@ -73,6 +75,7 @@ class CandidateReport:
     softmax: bool | None = None
     terms: Literal["curves", "curves and pairs"] | None = None
     dense: bool | None = None
+    frequent: bool | None = None
     constant: bool | None = None
     alpha: NotNegative | None = None
     schedule: Rate | None = None
@@ -354,13 +357,13 @@ class TrainingReport:
                 f"the best constant predicts clearly better than the weights with {what}, so it is "
                 'the model: alpha="auto" finds a penalty'
             )
+        what = "intervals=True" if asked.get("intervals") else what
+        too_many = f"there are too many features to find the optimum with {what}: "
+        if winner.frequent:
+            return too_many + "only those that most rows have got weights"
         if winner.schedule is None:
             return None
-        what = "intervals=True" if asked.get("intervals") else what
-        return (
-            f"there are too many features to find the optimum with {what}: the weights are those "
-            "of averaged SGD, which are not at it"
-        )
+        return too_many + "the weights are those of averaged SGD, which are not at it"
 
     @property
     def doubts(self) -> list[str]:

@@ -238,6 +238,7 @@ class DaskASGDClassifier(_OnDask, ASGDClassifier):
         self._totals = ClassTotals(len(labels))
         self._run = Run(learner, known=replace(result.known(self._names()), labels=labels))
         self.classes_ = labels
+        self._warn_of_doubts()
         return self
 
     def decision_function(self, X: Any, offset: Any = None) -> Any:
@@ -368,6 +369,7 @@ class DaskASGDRegressor(_OnDask, ASGDRegressor):
         self._one_output_is_flat = getattr(y, "ndim", 1) == 1 and np.ndim(self.quantile) == 0
         self._run = Run(result.learner, known=result.known(self._names()))
         self._run.spread = result.run_counts.spread
+        self._warn_of_doubts()
         return self
 
     def predict(self, X: Any, offset: Any = None) -> Any:

@@ -12,7 +12,7 @@ so have sparse ones of many classes, if they are few and at hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -228,6 +228,17 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
         return False  # and the race refuses the row
     fits = few or (work <= MOST_WORK and len(rows) * seen <= MOST_NUMBERS)
     return fits and not _is_dense(recipe, sample, seen)
+
+
+def is_left_to_sgd(recipe: Recipe, sample: Sample) -> bool:
+    """Whether classes apart are learned by averaged SGD, and together by matrix products."""
+    if recipe.multi_class != "ovr" or recipe.alpha != "auto" or not sample.one_vs_rest:
+        return False  # with a penalty that is given the report says so
+    from polyak.learn.newton.frequent import features_seen
+
+    seen, together = features_seen(sample.rows), replace(recipe, multi_class="auto")
+    apart = recipe.takes_newton_steps(seen, sample.outputs) or _frequent(recipe, sample)
+    return not apart and _is_dense(together, sample, seen)
 
 
 def _is_dense(recipe: Recipe, sample: Sample, seen: int) -> bool:

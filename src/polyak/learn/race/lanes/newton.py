@@ -393,6 +393,9 @@ class NewtonRacer(Lane):
         with np.errstate(all="ignore"):
             return self.newton.weights(self.n_features, place=place, dtype=self.problem.dtype)
 
+    def found(self, place: int) -> dict[str, Any]:
+        return {"frequent": True} if self.newton.closed else {}
+
     def reach(self, place: int) -> Floats | None:
         known = self.newton.learned().known
         return known.reach[:, place] if known.reach.size else None
