@@ -253,10 +253,16 @@ def test_a_statement_that_is_no_query_is_not_run(text: str, tmp_path: Path) -> N
     assert not file.exists()
 
 
-def test_a_pivot_is_a_query() -> None:
+def test_a_pivot_is_a_query_and_what_writes_one_is_not(tmp_path: Path) -> None:
     text = "SELECT range AS r, range % 3 AS k, hash(range) % 9 AS v FROM range(2000)"
-    with open_stream(f"duckdb:PIVOT ({text}) ON k USING sum(v)", target="r") as stream:
-        assert sum(map(len, stream)) == 2000
+    pivot = f"PIVOT ({text}) ON k USING sum(v)"
+    for query in (pivot, f"FROM ({pivot}); "):
+        with open_stream(f"duckdb:{query}", target="r") as stream:
+            assert sum(map(len, stream)) == 2000
+    file = tmp_path / "written"
+    with pytest.raises(ValueError, match="the DuckDB query cannot be run: Parser Error"):
+        open_stream(f"duckdb:COPY ({pivot}) TO '{file}'", target="r")
+    assert not file.exists()
 
 
 REGRESSOR, RATES = ASGDRegressor(), ASGDRegressor(loss="poisson")

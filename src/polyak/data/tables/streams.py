@@ -62,7 +62,9 @@ def stream_of_query(text: str) -> StreamSource:
         connection = duckdb.connect(file, read_only=True) if is_file else duckdb.connect()
         query = query if is_file else text
         kinds = [statement.type.name for statement in connection.extract_statements(query)]
-        if kinds not in (["SELECT"], ["MULTI"]):  # PIVOT is "MULTI"; others may change data
+        if kinds == ["MULTI"]:  # PIVOT is, and what it is in: only a query can stand in FROM
+            connection.extract_statements(f"FROM ({query.rstrip().rstrip(';')}\n)")
+        elif kinds != ["SELECT"]:
             found = " and ".join(kinds) or "empty"
             raise DataError(
                 f"the DuckDB query has to be one SELECT, which changes nothing: {found}"
