@@ -200,6 +200,7 @@ DAYS = np.datetime64("2020-01-01") + np.arange(40)
         (DAYS.astype(object), "row 0 has the target '2020-01-01', which is no number"),
         (["1.5"] * 39 + ["high"], "row 39 has the target 'high', which is no number: ASGDClassi"),
         (np.array([1.0] * 7 + ["no"] * 33, dtype=object), "row 7 has the target 'no', which is no"),
+        (np.ones(40, complex), "row 0 has the target '(1.0j|.1.0j.)', which is no number"),
     ],
 )
 def test_targets_that_are_no_numbers(y, says):

@@ -191,7 +191,7 @@ def test_a_column_of_a_frame_is_needed_once() -> None:
     names, parts = fitted.contributions(rows)
     np.testing.assert_allclose(parts.sum(axis=1), fitted.decision_function(rows))
     np.testing.assert_allclose(parts[:, names.index("base")], offset)
-    with pytest.raises(ValueError, match="no offset column base"):
+    with pytest.raises(ValueError, match="as offset=, or in the column base"):
         fitted.predict(rows.drop(columns="base"))
 
 
@@ -226,6 +226,10 @@ def test_what_is_refused() -> None:
     fitted = ASGDClassifier(loss="log_loss").fit(X, y, offset=offset)
     with pytest.raises(ValueError, match="has learned with offsets: pass the offset of each row"):
         fitted.predict(X)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    of_frame = ASGDClassifier(loss="log_loss").fit(frame, y, offset=offset)
+    with pytest.raises(ValueError, match="has learned with offsets: pass the offset of each row"):
+        of_frame.predict(frame)
     with pytest.raises(ValueError, match="has learned without offsets"):
         ASGDClassifier(loss="log_loss").fit(X, y).predict(X, offset=offset)
     with pytest.raises(ValueError, match="an offset of a row adds the same"):

@@ -251,13 +251,14 @@ class BaseASGD(FittedAttributes, BaseEstimator):  # type: ignore[misc]
     def _with_offset(self, X: Any, offset: Any) -> Any:
         """Return rows with their offsets in the last column, unless they are in a column of X."""
         if offset is None or isinstance(offset, str):
-            columns = getattr(self, "feature_names_in_", ())
-            there = is_frame(X) or isinstance(X, SparseRows) or self._offset in columns
-            if self._offset is not None and not there:
+            columns = column_names(X) if is_frame(X) else getattr(self, "feature_names_in_", ())
+            there = isinstance(X, SparseRows) or self._offset in columns
+            if self._offset is not None and not there and not (offset and is_frame(X)):
                 raise ValueError(
                     f"this {type(self).__name__} has learned with offsets: pass the offset of each "
-                    "row as offset=; where only X is passed on, as by cross_val_predict, fit a "
-                    "frame that has them in a column, whose name is offset="
+                    f"row as offset=, or in the column {self._offset} of a frame; where only X is "
+                    "passed on, as by cross_val_predict, fit a frame that has them in a column, "
+                    "whose name is offset="
                 )
             return X
         if self._offset is None:

@@ -74,7 +74,7 @@ def refused_number(y: Any) -> RowError | None:
     "row 2 has the target 'high', which is no number: ASGDClassifier learns classes"
     """
     for row, values in enumerate(() if sparse.issparse(y) else np.asarray(y, dtype=object)):
-        for value in np.ravel(values):
+        for value in np.ravel(values).tolist():
             try:
                 float(np.nan if value is None else value)
             except (TypeError, ValueError):
