@@ -36,7 +36,7 @@ def without_formula(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-# The beginnings on OWASP's page on CSV injection, also in full width.
+# The beginnings on OWASP's page on CSV injection, also in full width, and after blanks.
 _FORMULA = re.compile(
-    r"[=@\t\r\n\uff1d\uff20].|[-+\uff0b\uff0d](?![-+.\deE]*$).*[^\W\d]", re.DOTALL
+    r"[\t\r\n].| *(?:[=@\uff1d\uff20].|[-+\uff0b\uff0d](?![-+.\deE]*$).*[^\W\d])", re.DOTALL
 )

@@ -185,15 +185,15 @@ def test_a_failure_leaves_what_was_there(suffix: str, tmp_path: Path) -> None:
 def test_labels_are_no_formulas_where_a_spreadsheet_may_open_them(
     kind: str, tmp_path: Path
 ) -> None:
-    labels = ["+", "- 50000.", "=1+1", "@x"]
-    learned = LinearModel(np.eye(4), np.zeros(4), "log_loss", np.array(labels))
-    kept = pa.record_batch({"=name": ["=1+1"] * 4})
-    table = table_maker(learned, "labels")(np.eye(4), kept)
+    labels = [" - 5", "+", "- 50000.", " =1+1", "=1+1", "@x"]
+    learned = LinearModel(np.eye(6), np.zeros(6), "log_loss", np.array(labels))
+    kept = pa.record_batch({"=name": ["=1+1"] * 6})
+    table = table_maker(learned, "labels")(np.eye(6), kept)
     path = written(tmp_path / f"p.{kind}", [table])
     if kind == "jsonl":
         back = [json.loads(line) for line in path.read_text().splitlines()]
     else:
         with path.open(newline="") as file:
             back = list(csv.DictReader(file, delimiter="," if kind == "csv" else "\t"))
-        labels[2:] = ["'=1+1", "'@x"]
+        labels[3:] = ["' =1+1", "'=1+1", "'@x"]
     assert back == [{"=name": "=1+1", "prediction": label} for label in labels]
