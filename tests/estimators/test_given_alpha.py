@@ -138,3 +138,18 @@ class TestWideRows:
             warnings.simplefilter("error")
             ASGDClassifier(random_state=0).fit(X, y)
             ASGDClassifier(alpha=0.01, recipe="sgd", random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("asked", [{"penalty": "l1", "alpha": 0.01}, {"penalty": None}])
+def test_features_come_after_the_first_rows_without_an_intercept(asked: dict[str, Any]) -> None:
+    """Rows of zeros say nothing, whether others follow or not."""
+    X, _ = problem(2400, 2)
+    X[:1200] = 0.0
+    y = X @ np.arange(6.0)
+    stream = ASGDRegressor(fit_intercept=False, **asked)
+    for begin in range(0, len(X), 600):
+        stream.partial_fit(X[begin : begin + 600], y[begin : begin + 600])
+    assert stream.score(X, y) > 0.999
+    nothing = ASGDRegressor(fit_intercept=False, **asked).fit(X[:1200], y[:1200])
+    np.testing.assert_array_equal(nothing.coef_, 0.0)
+    np.testing.assert_array_equal(nothing.predict(X), 0.0)

@@ -153,11 +153,11 @@ class NewtonSolver:
         if not self._limit.choose(self._learned.standard, first_rows):
             self._leave(TOO_MANY)
             return
-        self._learned.standard.calibrate(first_rows)
+        standard = self._learned.standard
+        standard.calibrate(first_rows)
+        if len(first_rows) and not self._learned.columns:  # without an intercept
+            standard.add(np.zeros(1, dtype=np.int64))  # there are no products with no column
         self._learned.known = self._learned.padded()
-        if len(first_rows) and not self._learned.columns:
-            self._leave("the first rows have no feature, and there is no intercept")
-            return
         self._allocate()
 
     def _forget_everything(self, objective: Objective) -> None:
