@@ -126,12 +126,11 @@ class Sparse(Ridge):
         held = matrix + np.diag(self.held)
 
         def away(slope: Floats, W: Floats, times: Floats | None = None) -> Floats:
-            larger = np.ones(W.shape[1]) if times is None else times
-            c = slope - self.shrink * W - larger * (held @ W)
-            each = [
-                self._least(held * one, c[:, t], t, W[:, t], IN_A_STEP)
-                for t, one in enumerate(larger.tolist())
-            ]
+            products = held @ W if times is None else times * (held @ W)
+            c, each = slope - self.shrink * W - products, []
+            for t, own in enumerate(c.T):
+                matrix = held if times is None or times[t] == 1.0 else times[t] * held
+                each.append(self._least(matrix, own, t, W[:, t], IN_A_STEP))
             return np.asarray(W - np.stack(each, axis=1))
 
         return away
