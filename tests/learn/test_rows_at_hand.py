@@ -33,6 +33,15 @@ def test_neither_the_order_of_rows_nor_the_seed_matters() -> None:
     assert first.progressive_loss_ == first.recent_loss_
 
 
+def test_the_loss_of_a_constant_is_that_of_rows_left_out() -> None:
+    """Not also that of zero, by which no row was scored."""
+    signs = np.tile([[1.0], [-1.0]], (300, 1))
+    model = ASGDRegressor(random_state=0).fit(signs, 30.0 + NUMBERS.repeat(2)[:600])
+    assert model.method_ == "constant"
+    assert model.progressive_loss_ == model.recent_loss_
+    assert model.candidates_[model.best_candidate_["number"]]["progressive_loss"] < 100.0
+
+
 @pytest.mark.parametrize("rows", [600, 30_000])  # more than are left out
 def test_the_loss_is_that_of_new_rows(rows: int) -> None:
     random = np.random.default_rng(rows)

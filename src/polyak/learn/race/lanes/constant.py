@@ -147,6 +147,7 @@ class ConstantLane(Lane):
 
     def fit(self, given: TrainingRows, threads: int) -> bool:
         self.learn(given, again=False, stops=np.empty(0, dtype=np.int64), threads=threads)
+        self.start_interval()  # what these rows lose is told by leaving each out
         return True
 
     def sums(self) -> Floats:
