@@ -126,3 +126,6 @@ def test_blanks_around_a_name_may_be_given_or_left_out(tmp_path: Path) -> None:
     ASGDRegressor().fit(frame.assign(w="word"), y="Life expectancy ").to_model().save(model)
     done = polyak("predict", model, path)
     np.testing.assert_allclose([float(line) for line in done.stdout.split()], y, atol=0.1)
+    polyak("train", path, "--target", "Life expectancy", "-m", model)
+    twice = frame.assign(**{"a  ": "another"})  # the first of the two is the column of the model
+    np.testing.assert_allclose(LinearModel.load(model).predict(twice), y, atol=0.1)

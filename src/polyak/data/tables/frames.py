@@ -150,9 +150,9 @@ def open_frame(frame: Any, options: ReadOptions) -> TableReader:
     """Return a reader of a frame."""
     table = as_table(frame, options.schema)
     if options.schema is not None:  # of CSV, names are read without the blanks around them
-        there = {column.name for column in options.schema.columns} - {*table.column_names}
-        names = [n.strip() if n.strip() in there else n for n in table.column_names]
-        table = table.rename_columns(names)
+        absent = {column.name for column in options.schema.columns} - {*table.column_names}
+        named = {name: name for name in absent}  # the first of several takes it
+        table = table.rename_columns([named.pop(n.strip(), n) for n in table.column_names])
     if options.y is not None:
         table = _with_target(table, options.y)
         if options.schema is None:
