@@ -125,9 +125,13 @@ class ClassesBlock(Block):
         some, others = np.triu_indices(self.classes, 1)
         pairs = self.weighted(chance[:, some] * chance[:, others])[taken]
         pairs /= chances if isinstance(chances, float) else chances[:, None]
-        apart = B[some] - B[others]
-        between = np.einsum("na,nb->abn", apart, apart)
-        whole = between @ grams(self.Z[taken], pairs, self.threads)
+        whole = np.zeros((self.classes, self.classes, columns * columns))
+        whole[some, others] = whole[others, some] = -grams(self.Z[taken], pairs, self.threads)
+        own = np.arange(self.classes)
+        whole[own, own] = -whole.sum(axis=1)
+        # One side after the other: all pairs at once, as they are in the basis, take K / 4 times as
+        # many multiplications.
+        whole = B.T @ (B.T @ whole.reshape(self.classes, -1)).reshape(-1, *whole.shape[1:])
         size = (self.classes - 1) * columns
         blocks = whole.reshape(self.classes - 1, self.classes - 1, columns, columns)
         return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3)).reshape(size, size)
