@@ -70,7 +70,8 @@ class Job:
             raise ValueError(f"several labels are classes, but {loss.name} is a loss for numbers")
         if self.reading.columns.exposure is not None and not loss.log_link:
             raise ValueError(
-                f"{loss.name} has no logarithm as its link: exposure= is for poisson and gamma"
+                f"{loss.name} has no logarithm as its link: exposure= is for poisson and gamma, "
+                "which loss= names"
             )
         if self.passes is None:
             return

@@ -110,6 +110,7 @@ def test_what_has_no_exposure(tmp_path: Path) -> None:
     start = ("train", path, "--target", "y", "-m", tmp_path / "m", "--exposure")
     sentence = fails(*start, "years", "--loss", "squared_error", code=2)
     assert "squared_error has no logarithm as its link: --exposure is for poisson" in sentence
+    assert fails(*start, "years", code=2).endswith("for poisson and gamma, which --loss names")
     sentence = fails(*start, "year", "--loss", "poisson")
     assert "has no exposure column year; did you mean years?" in sentence
     (tmp_path / "rows.svm").write_text("1 1:1\n2 1:2\n")

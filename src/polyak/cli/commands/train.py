@@ -318,11 +318,7 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
     from polyak.model.in_use import sparsified
     from polyak.training.loop import clear_checkpoints
 
-    _report_bad_lines(outcome)
-    _report_missing_targets(outcome)
-    if outcome.model is not None and outcome.model.report is not None:
-        for doubt in outcome.model.report.doubts:
-            say(f"warning: {doubt}")
+    _warn(outcome)
     figures = _figures(outcome, options.json)
     if outcome.model is not None:
         model = sparsified(outcome.model) if options.sparsify else outcome.model
@@ -359,20 +355,21 @@ def _finish(job: Job, outcome: Outcome, options: Namespace, look: TableLook | No
     return 0
 
 
-def _report_bad_lines(outcome: Outcome) -> None:
+def _warn(outcome: Outcome) -> None:
     for line in outcome.progress.first_bad_lines:
         say(f"skipped {line}")
     more = outcome.progress.bad_lines - len(outcome.progress.first_bad_lines)
     if more > 0:
         say(f"skipped {more:,} more bad lines")
-
-
-def _report_missing_targets(outcome: Outcome) -> None:
     model = outcome.model
-    if model is not None and model.report is not None and model.report.rows_without_target:
+    if model is None or model.report is None:
+        return
+    if model.report.rows_without_target:
         schema = model.features.schema
         target = "label" if schema is None or schema.target is None else schema.target.name
         say(f"left out {model.report.rows_without_target:,} rows whose {target} is missing")
+    for doubt in model.report.doubts:
+        say(f"warning: {doubt}")
 
 
 def _figures(outcome: Outcome, as_json: bool) -> dict[str, Any]:
