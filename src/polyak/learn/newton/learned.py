@@ -195,7 +195,7 @@ class Learned:
                 there = np.flatnonzero(w[:, place]) if sparse else None
                 rows = Z if there is None else Z.take(there, axis=1)
                 some = slice(None) if there is None else there
-                own = (w[some][:, [place]], shrink[some][:, [place]], None)
+                own = (w[some][:, [place]], shrink[some][:, [place]])
                 given = (loss.of_output(k), rows, targets[:, k], weights)
                 found[:, k] = scores_left_out(*given, *own, offsets, times, spent)[:, 0]
             return found

@@ -46,7 +46,6 @@ def scores_left_out(
     weights: Floats | None,
     W: Floats,
     shrink: Floats,
-    matrix: Floats | None = None,
     offsets: Floats | None = None,
     times: float = 1.0,
     spent: float = 0.0,
@@ -65,8 +64,6 @@ def scores_left_out(
         The optimum of all rows for each penalty.
     shrink : array of shape (columns, penalties)
         The second derivatives of the penalties.
-    matrix : array of shape (columns, columns), optional
-        The sum of the rows' Hessians, where it is the same for all weights and known.
     offsets : array of shape (rows,), optional
         What is added to the scores.
     times : float
@@ -93,7 +90,7 @@ def scores_left_out(
         h = curvature(loss, scores, targets)
         if weights is not None:
             slope, h = slope * weights, h * weights
-        inverse = definite_inverse(gram(Z, h) if matrix is None else matrix, own)
+        inverse = definite_inverse(gram(Z, h), own)
         if inverse is None:
             found[:, place] = np.nan
             continue
