@@ -208,6 +208,7 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
     >>> is_solved(Recipe(recipe="sgd"), np.ones((1000, 10)), 1, several=False)
     False
     """
+    from polyak.learn.newton.cadence import BLOCK
     from polyak.learn.newton.frequent import features_seen
 
     seen = features_seen(rows)
@@ -218,6 +219,8 @@ def is_solved(recipe: Recipe, rows: Rows, outputs: int, *, several: bool) -> boo
     if not recipe.takes_newton_steps(seen, outputs):
         return False
     few = recipe.is_additive and len(rows) <= ROWS_FOR_KNOTS  # as a stream keeps back anyway
+    # A stream refits the first block of classes whenever a quarter of its rows has been added.
+    few = few or (together and len(rows) <= BLOCK)
     if recipe.is_additive:
         widest = most_features(recipe.loss, outputs, together=together)
         seen = widest if recipe.pairs else min(TERMS_A_COLUMN * seen, widest)
