@@ -162,7 +162,7 @@ class Standard:
     def without_rows(self) -> Standard:
         """Return the same units, no row counted in the mean squares."""
         fewer = copy.copy(self)
-        fewer.squares = fewer.varied = np.zeros(len(self))
+        fewer.squares, fewer.varied = np.zeros(len(self)), np.zeros(len(self))
         return fewer
 
     def moved(self, shift: Floats) -> Standard:

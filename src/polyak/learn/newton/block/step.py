@@ -36,6 +36,8 @@ NEIGHBOURS, STEPS_OF_OTHERS = 1e-5, 6
 """The tolerance for the neighbours of a penalty that go on from its optimum, and for heavier ones,
 which next to a constant may not lose more than that; and the steps by its Hessian that they take
 together."""
+MOST_LARGER = 1e6
+"""How many times larger a Hessian may seem: of a step that changes nothing rounding tells more."""
 MOST_STEPS, MOST_HALVINGS = 25, 40
 SHORT = 0.25
 """The length of a step, as a share of the whole one, below which the next uses a majorizer."""
@@ -273,7 +275,7 @@ def _learn_others(
         D *= length
         bent, expected = inner(D, P[:, left] - found.gradient), inner(D, alone.G @ D)
         measured = np.divide(bent, expected, out=np.ones_like(bent), where=expected > 0)
-        times_larger[left] = np.where(is_heavier[left], np.maximum(measured, 1.0), 1.0)
+        times_larger[left] = np.where(is_heavier[left], np.clip(measured, 1.0, MOST_LARGER), 1.0)
         W[:, left] -= D
         S[..., left], values[left], P[:, left] = found
     _recover_diverged(loss, block, values, lead, (W, P))
