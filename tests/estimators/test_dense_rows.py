@@ -357,7 +357,7 @@ def test_large_means_cost_no_digits(mean: float) -> None:
 def test_one_against_the_rest_is_learned_as_asked() -> None:
     X, y = made(1000, classes=5, width=600)
     apart = ASGDClassifier(multi_class="ovr", random_state=0)
-    with pytest.warns(UserWarning, match="left to averaged SGD"):
+    with pytest.warns(UserWarning, match="fits rows this wide by averaged SGD"):
         assert apart.fit(X, y).method_ != "dense"
     apart.set_params(alpha=0.1)
     for width, what in ((600, "those of averaged SGD"), (500, "only those that most rows have")):

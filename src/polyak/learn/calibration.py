@@ -227,8 +227,8 @@ def calibrated(
         )
     if is_left_to_sgd(recipe, seen):
         warnings.warn(
-            'multi_class="ovr" with so many features is left to averaged SGD, which has no optimum '
-            'to reach: multi_class="auto" learns all classes together, by matrix products',
+            'multi_class="ovr" fits rows this wide by averaged SGD, which may end far from the '
+            'optimum: multi_class="auto" fits all classes together, by matrix products',
             stacklevel=2,
         )
     entering = planned + [one for kind in LANES for one in kind.entering(recipe)]

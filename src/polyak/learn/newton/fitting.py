@@ -148,17 +148,17 @@ class Fit:
         held, before, objective = self.held, self.before, self.objective
         few = FewerRows(held.rows(len(before)), self.penalty.shrink[:, 0] / objective.penalties[0])
         penalty = Ridge(np.repeat(objective.penalties[None], len(few.rows), axis=0))
-        own = (held.targets(), held.weights(), held.offsets(), 1)
-        blocks = blocks_of(few.rows, *own, together=objective.softmax)
+        given = (held.targets(), held.weights(), held.offsets(), 1)
+        blocks = blocks_of(few.rows, *given, together=objective.softmax)
         start = few.inward(before.W.reshape(len(before), -1)).reshape(-1, *before.W.shape[1:])
-        inward, found = replace(before, W=start), []
+        inward, optima = replace(before, W=start), []
         for k, (block, past) in enumerate(
             zip(blocks, inward.summaries(with_rows=False), strict=True)
         ):
             past.P = np.zeros_like(past.W)
             how = (self._loss(k), block, past, penalty.tiled(before.outputs_each), self.lead)
-            found.append(learn_block(*how, len(few.rows), keep=False).W)
-        V = np.ascontiguousarray(inward.stacked(found))
+            optima.append(learn_block(*how, len(few.rows), keep=False).W)
+        V = np.ascontiguousarray(inward.stacked(optima))
         return few.outward(V.reshape(len(V), -1)).reshape(before.W.shape)
 
     def _spreads(self, W: Floats, G: list[Floats]) -> list[Floats]:

@@ -127,8 +127,8 @@ class ClassesBlock(Block):
         pairs /= chances if isinstance(chances, float) else chances[:, None]
         whole = np.zeros((self.classes, self.classes, columns * columns))
         whole[some, others] = whole[others, some] = -grams(self.Z[taken], pairs, self.threads)
-        own = np.arange(self.classes)
-        whole[own, own] = -whole.sum(axis=1)
+        diagonal = np.arange(self.classes)
+        whole[diagonal, diagonal] = -whole.sum(axis=1)
         # One side after the other: all pairs at once, as they are in the basis, take K / 4 times as
         # many multiplications.
         whole = B.T @ (B.T @ whole.reshape(self.classes, -1)).reshape(-1, *whole.shape[1:])
@@ -177,25 +177,24 @@ def scores_left_out(
     row's part of the inverse Hessian and ``h`` its own Hessian, scores move by
     ``Q (1 - h Q)^-1 g``. Scores have the shape (rows, places, classes).
     """
-    block, loss, keep = ClassesBlock(Z, targets, weights), get_loss("log_loss"), list(places)
-    scores = block.scores(flat(V[:, keep]))
+    block, loss, penalties = ClassesBlock(Z, targets, weights), get_loss("log_loss"), list(places)
+    scores = block.scores(flat(V[:, penalties]))
     _, slopes = block.losses(loss, scores)
-    found = np.full(scores.shape, np.nan)
-    inverses, there = [], []
-    for p, place in enumerate(keep):
+    left_out = np.full(scores.shape, np.nan)
+    inverses, definite = [], []
+    for p, place in enumerate(penalties):
         matrix = block.hessian(loss, scores[..., p], safe=False)
         inverse = definite_inverse(matrix, np.tile(shrink[:, place], V.shape[2]))
         if inverse is not None:
             inverses.append(inverse / np.sqrt(times))
-            there.append(p)
+            definite.append(p)
     size = max(MOST_FORMS // (len(Z) * math.comb(V.shape[2] + 1, 2)), 1)
-    for begin in range(0, len(there), size):
-        some = there[begin : begin + size]
+    for begin in range(0, len(definite), size):
         parts = _parts(block, inverses[begin : begin + size])
-        for p, Q in zip(some, parts, strict=True):
+        for p, Q in zip(definite[begin : begin + size], parts, strict=True):
             moves = _moves(block, softmax(scores[..., p]), slopes[..., p], Q, spent / times)
-            found[..., p] = scores[..., p] + moves
-    return odds_of_softmax(found.transpose(0, 2, 1))
+            left_out[..., p] = scores[..., p] + moves
+    return odds_of_softmax(left_out.transpose(0, 2, 1))
 
 
 def _parts(block: ClassesBlock, inverses: list[Floats]) -> Floats:
@@ -203,11 +202,11 @@ def _parts(block: ClassesBlock, inverses: list[Floats]) -> Floats:
     one_less, columns = block.classes - 1, block.Z.shape[1]
     covariance = np.stack([inverse.T @ inverse for inverse in inverses])
     covariance = covariance.reshape(-1, one_less, columns, one_less, columns)
-    some, others = np.triu_indices(one_less)
-    between = covariance.transpose(0, 1, 3, 2, 4)[:, some, others]
+    a, b = np.triu_indices(one_less)
+    between = covariance.transpose(0, 1, 3, 2, 4)[:, a, b].reshape(-1, columns, columns)
     Q = np.empty((len(inverses), len(block.Z), one_less, one_less))
-    own = forms(block.Z, between.reshape(-1, columns, columns)).reshape(len(block.Z), len(Q), -1)
-    Q[:, :, some, others] = Q[:, :, others, some] = own.transpose(1, 0, 2)
+    upper = forms(block.Z, between).reshape(len(block.Z), len(Q), -1)
+    Q[:, :, a, b] = Q[:, :, b, a] = upper.transpose(1, 0, 2)
     return Q
 
 

@@ -170,13 +170,13 @@ class NewtonSolver:
 
         It has not far to go where its rows are most of these.
         """
-        known, other = self.learned(), self._copy(to_change=False)
-        other.clock, other._done = 0, None
-        other._forget_everything(known.objective)
-        other._learned.standard = known.standard.without_rows()
-        other._learned.known = other._learned.padded()
-        other._learned.known.W[:] = known.known.W[:, [self.lead]]
-        return other
+        learned, new = self.learned(), self._copy(to_change=False)
+        new.clock, new._done = 0, None
+        new._forget_everything(learned.objective)
+        new._learned.standard = learned.standard.without_rows()
+        new._learned.known = new._learned.padded()
+        new._learned.known.W[:] = learned.known.W[:, [self.lead]]
+        return new
 
     def begin_at(self, constants: Floats) -> None:
         """Begin with these intercepts, one per output, instead of zero."""

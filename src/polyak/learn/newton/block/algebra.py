@@ -166,7 +166,8 @@ def _share_products(columns: int, outputs: int) -> bool:
     """Whether products of any two columns, computed once, save more than BLAS does with each.
 
     10,000 x 101 rows: three Hessians take 21 ms one by one and 185 by shared products; 1,800 x 17
-    rows: 45 of them 8 ms and 1.6.
+    rows: 45 of them 8 ms and 1.6. On 150 to 10,000 rows with 5 to 101 columns both take as long
+    where outputs are 0.35 to 0.5 times the columns.
     """
     return outputs >= 0.4 * columns
 

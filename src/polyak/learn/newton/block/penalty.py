@@ -128,9 +128,9 @@ class Sparse(Ridge):
         def away(slope: Floats, W: Floats, times: Floats | None = None) -> Floats:
             products = held @ W if times is None else times * (held @ W)
             c, each = slope - self.shrink * W - products, []
-            for t, own in enumerate(c.T):
+            for t, linear in enumerate(c.T):
                 matrix = held if times is None or times[t] == 1.0 else times[t] * held
-                each.append(self._least(matrix, own, t, W[:, t], IN_A_STEP))
+                each.append(self._least(matrix, linear, t, W[:, t], IN_A_STEP))
             return np.asarray(W - np.stack(each, axis=1))
 
         return away
